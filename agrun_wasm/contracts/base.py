@@ -1,0 +1,32 @@
+"""The base of all contracts: camelCase on the wire, snake_case in Python, no unknown keys, no coercion."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict
+from pydantic.alias_generators import to_camel
+
+#: A value that JSON can hold. (`object` would force casts everywhere; the checks are made at run time.)
+Json = Any
+
+
+class Contract(BaseModel):
+    """A pydantic model of something that crosses a border or is saved."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        validate_by_name=True,
+        validate_by_alias=True,
+        serialize_by_alias=True,
+        extra="forbid",
+        strict=True,
+        arbitrary_types_allowed=True,
+    )
+
+    def to_json(self) -> dict[str, Any]:
+        """This value as JSON, under its wire names; keys whose value is None are kept."""
+        return self.model_dump(mode="json", by_alias=True)
+
+    def clone(self) -> Self:
+        return self.model_copy(deep=True)

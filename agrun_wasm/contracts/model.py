@@ -1,0 +1,157 @@
+"""The neutral model request, its messages and the events of its stream. Dialects translate these, nothing else does.
+
+Messages are saved in the run's state, so they are contracts; a request and its events live for one call and are
+plain values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pydantic import PrivateAttr
+
+from agrun_wasm.contracts.base import Contract
+from agrun_wasm.contracts.request import ImagePart
+
+Purpose = Literal["planner", "repair", "finalizer", "section", "intro", "outro", "other"]
+FinishReason = Literal["stop", "tool_calls", "length", "content_filter"]
+
+
+class ToolCall(Contract):
+    """A call the model asked for. `args_text` is its arguments as written (JSON text, possibly broken or empty).
+
+    `provider_data` goes back to the same provider on exactly this call (Gemini's thoughtSignature, item ids).
+    """
+
+    id: str
+    name: str
+    args_text: str = ""
+    provider_data: dict[str, Any] | None = None
+
+
+class Message(Contract):
+    """One message of a run. Never changed once appended: a shortened one is a new message.
+
+    `role` tool carries `tool_call_id` and `tool_name`, and its text is the result. `provider_data` of an assistant
+    message goes back to the same provider (thinking blocks, reasoning items). `kind` and `cycle` say where it comes
+    from; `summary` is what compaction leaves of it.
+    """
+
+    role: Literal["user", "assistant", "tool"]
+    text: str = ""
+    images: list[ImagePart] = []
+    tool_calls: list[ToolCall] = []
+    tool_call_id: str | None = None
+    tool_name: str | None = None
+    is_error: bool = False
+    provider_data: dict[str, Any] | None = None
+    kind: Literal["prompt", "history", "decision", "result", "observation"] = "observation"
+    cycle: int = 0
+    summary: str = ""
+    #: places in toolContext.history, researchContext.readSources and .searchResults that this message shows (2.9).
+    shows: dict[str, list[int]] = {}
+    #: encoded forms by dialect; append-only histories then cost nothing to send again.
+    _wire: dict[str, str] = PrivateAttr(default_factory=dict)
+
+    def size(self) -> int:
+        """Characters that a model is shown of this message."""
+        return len(self.text) + sum(len(call.name) + len(call.args_text) for call in self.tool_calls)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as offered to a model: `parameters` is a JSON Schema object."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One model call. `settings` are the host's provider settings (temperature, maxTokens, ...), passed on as they are.
+
+    `stable_prefix` is the number of leading messages that earlier requests of this run already held (for caching).
+    `response_schema` is a JSON Schema that the reply should follow where a provider can enforce one.
+    """
+
+    purpose: Purpose
+    system: str
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    response_schema: Mapping[str, Any] | None = None
+    stable_prefix: int = 0
+
+
+class TokenUsage(Contract):
+    """Tokens of one call. None is "the provider did not say", which is not 0."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_input_tokens: int | None = None
+    reasoning_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningDelta:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolArgsDelta:
+    """A piece of a call's arguments, for live views only; the whole call comes as ToolCallDone."""
+
+    call_id: str
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallDone:
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The terminal event of every stream; a stream without one is an error (2.5)."""
+
+    reason: FinishReason
+    usage: TokenUsage
+    raw_reason: str | None = None
+    provider_data: dict[str, Any] | None = None
+
+
+ModelEvent = TextDelta | ReasoningDelta | ToolArgsDelta | ToolCallDone | Finished
+
+
+@dataclass(slots=True)
+class ModelReply:
+    """A whole reply, collected from a stream."""
+
+    text: str
+    reasoning: str
+    tool_calls: list[ToolCall]
+    finish: FinishReason
+    usage: TokenUsage
+    raw_reason: str | None = None
+    provider_data: dict[str, Any] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """As the journal keeps it."""
+        return {
+            "text": self.text,
+            "reasoning": self.reasoning,
+            "toolCalls": [call.to_json() for call in self.tool_calls],
+            "finish": self.finish,
+            "usage": self.usage.to_json(),
+            "rawReason": self.raw_reason,
+            "providerData": self.provider_data,
+        }

@@ -1,0 +1,132 @@
+"""Ports: everything the core needs of the world, as protocols. Adapters stand in `browser/` and `agrun_host`.
+
+A run is cancelled by cancelling its task: every port lets `asyncio.CancelledError` pass and frees what it holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from agrun_wasm.contracts.model import ModelEvent, ModelRequest
+
+FetchFailureKind = Literal[
+    "aborted", "timeout", "network_or_cors", "private_address", "redirect_private", "too_many_redirects", "decode_error"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class FetchRequest:
+    """One HTTP request. `timeout_ms` bounds the time to the response's head and each wait for a chunk.
+
+    `purpose` "model" is a call the host configured (any address); "read" and "search" come from the model's wishes:
+    a port that can resolve names refuses every non-public address for "read", on each redirect again.
+    """
+
+    method: str
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes | None = None
+    timeout_ms: float | None = None
+    purpose: Literal["model", "search", "read"] = "model"
+
+
+class FetchResponse(Protocol):
+    """A response whose head has come. Header names are lower case. `url` is the final one, after redirects."""
+
+    status: int
+    status_text: str
+    headers: Mapping[str, str]
+    url: str
+
+    def chunks(self) -> AsyncIterator[bytes]:
+        """The body as it comes, after content decoding. Raises FetchError."""
+        ...
+
+
+class FetchError(Exception):
+    """No (more) response. `kind` aborted only where our own side cut the call; `message` says what to do."""
+
+    def __init__(self, kind: FetchFailureKind, message: str, *, url: str = "") -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+        self.url = url
+
+
+class Fetch(Protocol):
+    """`async with fetch.open(request) as response:`; leaving the block closes the connection, however it is left."""
+
+    platform: Literal["browser", "host"]
+
+    def open(self, request: FetchRequest) -> AbstractAsyncContextManager[FetchResponse]: ...
+
+
+class Clock(Protocol):
+    """Time, in milliseconds. `now` is the wall clock since the epoch; `sleep` is the only way to wait."""
+
+    def now(self) -> float: ...
+
+    async def sleep(self, ms: float) -> None: ...
+
+
+class Ids(Protocol):
+    """New ids. Only runs and sessions draw one; every other id derives from the run's and a sequence number."""
+
+    def new(self, kind: Literal["run", "session"]) -> str: ...
+
+
+class Journal(Protocol):
+    """`await journal.once(key, call)`: runs `call` the first time, gives its recorded JSON ever after."""
+
+    async def once(self, key: str, call: Callable[[], Awaitable[Any]]) -> Any: ...
+
+
+class Store(Protocol):
+    """Saved states by run id, sessions by session id, and which approvals were used. All values are JSON."""
+
+    async def save_run(self, run_id: str, state: Mapping[str, Any]) -> None: ...
+
+    async def load_run(self, run_id: str) -> Mapping[str, Any] | None: ...
+
+    async def save_session(self, session_id: str, history: list[Any]) -> None: ...
+
+    async def load_session(self, session_id: str) -> list[Any] | None: ...
+
+    async def use_approval(self, approval_id: str) -> bool:
+        """Marks the approval as used; False when it already was. Atomic."""
+        ...
+
+
+class ModelProvider(Protocol):
+    """A transport to a language model: an async generator (or a coroutine that gives an async iterator) of events.
+
+    Raises ProviderError. Closing the iterator, or cancelling the task in it, closes the connection at once.
+    """
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent] | Awaitable[AsyncIterator[ModelEvent]]: ...
+
+
+class SearchProvider(Protocol):
+    """A host's own search: `[{title, url, snippet}]`, best first."""
+
+    async def search(self, query: str, limit: int) -> list[Mapping[str, Any]]: ...
+
+
+class SkillSource(Protocol):
+    """Where skills come from at the start of each run; `load` gives the files of `Skill.from_files`."""
+
+    trust_tools: bool
+
+    async def list(self) -> list[str]: ...
+
+    async def load(self, name: str) -> Mapping[str, str]: ...
+
+
+class CancelToken(Protocol):
+    """What an action can ask while it works: has the run been stopped?"""
+
+    @property
+    def cancelled(self) -> bool: ...

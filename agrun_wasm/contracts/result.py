@@ -1,0 +1,69 @@
+"""The result of a run. Rules: document 2, 2.5."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from agrun_wasm.contracts.base import Contract
+from agrun_wasm.contracts.errors import ErrorInfo
+from agrun_wasm.contracts.events import RunEvent
+
+RunStatus = Literal["completed", "blocked", "continuation", "failed", "aborted"]
+AnswerSource = Literal[
+    "planner_final",
+    "runtime_finalize",
+    "plan_synthesize",
+    "direct_final",
+    "workspace_publish",
+    "action",
+    "ask_clarification",
+    "approval",
+    "budget",
+    "failed",
+    "aborted",
+]
+
+
+class Usage(Contract):
+    """Tokens and money of a run. None is "not known", which is not 0. `model_calls` counts answered calls."""
+
+    model_calls: int = 0
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_input_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cost_usd: float | None = None
+
+
+class CycleRecord(Contract):
+    """One step spent."""
+
+    cycle: int
+    observe: dict[str, Any]
+    orient: dict[str, Any]
+    decide: dict[str, Any]
+    act: dict[str, Any]
+    evaluate: dict[str, Any]
+
+
+class RunResult(Contract):
+    """How a run ended. `state` is the exportable run state (2.5), JSON without secrets; it resumes the run."""
+
+    schema_version: Literal[1] = 1
+    run_id: str
+    session_id: str
+    status: RunStatus
+    output: dict[str, Any] | None = None
+    final_answer_source: AnswerSource
+    terminalized_by: AnswerSource
+    error: ErrorInfo | None = None
+    usage: Usage
+    cycles: list[CycleRecord]
+    steps: list[RunEvent]
+    diagnostics: dict[str, Any] = {}
+    state: dict[str, Any]
+
+    @property
+    def text(self) -> str:
+        """The text a person is shown: the answer, the question, or what is waited for; "" for a failed run."""
+        return str((self.output or {}).get("text") or "")

@@ -1,0 +1,210 @@
+"""The whole state of a run: one model, JSON at any moment, versioned. Rules: document 2, 2.5 State.
+
+Only the loop and the effects of built-in actions change it. It holds no secret.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from agrun_wasm.contracts.base import Contract
+from agrun_wasm.contracts.decision import Call, Decision
+from agrun_wasm.contracts.errors import ErrorInfo
+from agrun_wasm.contracts.events import RunEvent
+from agrun_wasm.contracts.model import Message
+from agrun_wasm.contracts.policy import PolicyDecision
+from agrun_wasm.contracts.request import RunInput, Turn
+from agrun_wasm.contracts.result import AnswerSource, CycleRecord, RunStatus, Usage
+from agrun_wasm.contracts.workspace import VirtualWorkspace
+
+SCHEMA_VERSION = 1
+
+#: one sentence for each bump of SCHEMA_VERSION; a golden file of each version stands in tests/contracts/golden
+SCHEMA_CHANGES: dict[int, str] = {1: "The first saved form."}
+
+OutcomeKind = Literal[
+    "executed",
+    "invalid",
+    "args_invalid",
+    "policy_denied",
+    "approval_denied",
+    "failed",
+    "timeout",
+    "protocol_error",
+    "guardrail_blocked",
+    "not_run",
+    "deadline",
+]
+
+
+class ToolRecord(Contract):
+    """One output of one action, in call order."""
+
+    action_name: str
+    plan_index: int | None = None
+    output: Any = None
+
+
+class ToolContext(Contract):
+    last_result: Any = None
+    history: list[ToolRecord] = []
+
+
+class Source(Contract):
+    """One record for each canonical URL; `url` as first asked for or found."""
+
+    id: str
+    url: str
+    canonical: str
+    title: str = ""
+    state: Literal["found", "read", "failed", "blocked"] = "found"
+
+
+class ResearchContext(Contract):
+    search_results: list[dict[str, Any]] = []
+    read_sources: list[dict[str, Any]] = []
+    sources: list[Source] = []
+    #: canonical URLs that the latest search found and that were not read by the runtime yet (2.10 autoRead)
+    auto_read_candidates: list[str] = []
+
+
+class AgentSkillContext(Contract):
+    last_read: str | None = None
+    read: list[str] = []
+    active: str | None = None
+    handoff_chain: list[str] = []
+    handoff_context: str | None = None
+    #: what later model calls are shown: lists by name, with the number of leading entries left out (2.9 inputFilter)
+    hidden: dict[str, int] = {}
+
+
+class GuardrailFact(Contract):
+    action_name: str
+    kind: Literal["exact_failure", "same_action_failure", "no_progress"]
+    action: Literal["warn", "block"]
+    count: int
+
+
+class GuardrailState(Contract):
+    """`counts` by signature (failures, repeats) and by action (failures in a row); see actions/guardrail."""
+
+    latest: GuardrailFact | None = None
+    counts: dict[str, dict[str, Any]] = {}
+
+
+class LoopState(Contract):
+    action_guardrail: GuardrailState = GuardrailState()
+    invalid_decisions: int = 0
+    citation_reviews: int = 0
+    vetoes: int = 0
+    #: blocked previews in a row by path, and the path for which propose and apply are withheld (2.11 Narrowing)
+    blocked_previews: dict[str, int] = {}
+    narrowed_path: str | None = None
+
+
+class Approval(Contract):
+    """A call that waits for a person. Bound to run, call id and args hash (2.6)."""
+
+    approval_id: str
+    call_id: str
+    action_name: str
+    args: dict[str, Any]
+    args_hash: str
+    tier: int
+    reason: str
+    permission: dict[str, Any]
+    expires_at: float
+    policy: PolicyDecision
+    index: int | None = None
+    resolution: Literal["approve", "deny"] | None = None
+    note: str | None = None
+
+
+class Approvals(Contract):
+    pending: list[Approval] = []
+    resolved: list[Approval] = []
+
+
+class Budgets(Contract):
+    """What is left. None is "no limit"."""
+
+    steps_left: int
+    deadline_left_ms: float | None = None
+    cost_left_usd: float | None = None
+    cost_limit_usd: float | None = None
+    cost_warned: bool = False
+
+
+class CallOutcome(Contract):
+    """How one call ended. `output` is present only with `has_output`; `observation` is what the model is told."""
+
+    kind: OutcomeKind
+    ok: bool
+    output: Any = None
+    has_output: bool = False
+    control: Literal["continue", "complete"] = "continue"
+    summary: str = ""
+    error: str | None = None
+    observation: str = ""
+
+
+class CallState(Contract):
+    """One call of the cycle in progress: its place, its arguments after rewriting, and its outcome once there is one.
+
+    `args` are canonical from the moment they were validated. `same_as` points at an identical earlier call of a batch.
+    """
+
+    call: Call
+    sequence_id: str
+    index: int | None = None
+    args: dict[str, Any] = {}
+    approval_id: str | None = None
+    same_as: int | None = None
+    outcome: CallOutcome | None = None
+    section: dict[str, Any] | None = None
+
+
+class CycleState(Contract):
+    """The cycle in progress. It outlives the process: a blocked or interrupted run goes on from here."""
+
+    cycle: int
+    phase: Literal["deciding", "decided", "acting", "synthesizing"] = "deciding"
+    decision: Decision | None = None
+    calls: list[CallState] = []
+    observe: dict[str, Any] = {}
+    orient: dict[str, Any] = {}
+
+
+class RunState(Contract):
+    """A run, whole. `transcript` is what the model was shown in this run, append-only; `history` the session's turns."""
+
+    schema_version: Literal[1] = 1
+    run_id: str
+    session_id: str
+    status: Literal["running"] | RunStatus = "running"
+    request: RunInput
+    planner_mode: Literal["envelope", "native_tools"] = "native_tools"
+    seq: int = 0
+    calls_made: int = 0
+    cycle: CycleState | None = None
+    cycles_started: int = 0
+    transcript: list[Message] = []
+    observations: list[str] = []
+    tool_context: ToolContext = ToolContext()
+    research_context: ResearchContext = ResearchContext()
+    agent_skill_context: AgentSkillContext = AgentSkillContext()
+    virtual_workspace: VirtualWorkspace = VirtualWorkspace()
+    loop_state: LoopState = LoopState()
+    approvals: Approvals = Approvals()
+    budgets: Budgets
+    history: list[Turn] = []
+    usage: Usage = Usage()
+    cycles: list[CycleRecord] = []
+    steps: list[RunEvent] = []
+    diagnostics: dict[str, Any] = {}
+    output: dict[str, Any] | None = None
+    final_answer_source: AnswerSource | None = None
+    error: ErrorInfo | None = None
+    partial_text: str = Field(default="")
