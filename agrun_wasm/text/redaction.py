@@ -1,0 +1,101 @@
+"""Secrets out of text and JSON.
+
+Owned here: the spellings in which a secret can leave (as it is, without its scheme word, percent-encoded, JSON-escaped,
+base64) and their replacement. Must not know: where secrets come from and which records are redacted.
+"""
+
+import base64
+import binascii
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+from urllib.parse import quote, quote_plus
+
+__all__ = ["REDACTED", "Redactor"]
+
+REDACTED = "[redacted]"
+
+_SHORTEST = 4
+"""Shorter secrets are left alone: they would redact ordinary words, and guessing them is no work."""
+
+_SCHEMES = frozenset({"bearer", "basic", "token", "apikey", "api-key", "key", "bot"})
+
+
+class Redactor:
+    """Replaces every spelling of the given secrets by `REDACTED`.
+
+    A secret may be a whole header value: after an authorization scheme ("Bearer x", "Basic x") the credential counts as
+    a secret too, of "Basic" also what it encodes and its password.
+    """
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        spellings = {spelling for secret in secrets for core in _cores(secret.strip()) for spelling in _spellings(core)}
+        # Longest first: a spelling that holds another one goes as a whole.
+        self._spellings = sorted(spellings, key=lambda spelling: (-len(spelling), spelling))
+
+    def text(self, text: str) -> str:
+        """The text without the secrets; the same object where it holds none."""
+        for spelling in self._spellings:
+            if spelling in text:
+                text = text.replace(spelling, REDACTED)
+        return text
+
+    def value(self, value: Any) -> Any:
+        """The JSON value without the secrets, keys included; parts that hold none are the same objects."""
+        if not self._spellings:
+            return value
+        return self._value(value)
+
+    def _value(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, dict):
+            clean = {self.text(key): self._value(item) for key, item in value.items()}
+            unchanged = all(
+                key is old and item is value[old] for (key, item), old in zip(clean.items(), value, strict=False)
+            )
+            return value if unchanged and len(clean) == len(value) else clean
+        if isinstance(value, list):
+            items = [self._value(item) for item in value]
+            return value if all(item is old for item, old in zip(items, value, strict=True)) else items
+        return value
+
+
+def _cores(secret: str) -> Iterator[str]:
+    """The secret and what is secret inside it."""
+    yield secret
+    scheme, _, credential = secret.partition(" ")
+    credential = credential.strip()
+    if not credential or scheme.lower() not in _SCHEMES:
+        return
+    yield credential
+    if scheme.lower() == "basic":
+        try:
+            pair = base64.b64decode(credential, validate=True).decode()
+        except (binascii.Error, ValueError):
+            return
+        yield pair
+        yield pair.partition(":")[2]
+
+
+def _spellings(secret: str) -> Iterator[str]:
+    if len(secret) < _SHORTEST:
+        return
+    yield secret
+    for encoded in (
+        quote(secret, safe="", errors="replace"),
+        quote_plus(secret, errors="replace"),
+        quote(secret, errors="replace"),
+    ):
+        yield encoded
+        yield _lower_hex(encoded)
+    for ascii_only in (True, False):
+        yield json.dumps(secret, ensure_ascii=ascii_only)[1:-1]
+    raw = secret.encode(errors="replace")
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        yield encode(raw).decode().rstrip("=")
+
+
+def _lower_hex(encoded: str) -> str:
+    first, *parts = encoded.split("%")
+    return "%".join([first, *(part[:2].lower() + part[2:] for part in parts)])

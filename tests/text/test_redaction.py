@@ -1,0 +1,56 @@
+"""redaction: no spelling of a secret gets through, nothing else changes."""
+
+import base64
+import json
+from urllib.parse import quote, quote_plus
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agrun_wasm.text.redaction import REDACTED, Redactor
+
+KEY = 'sk-"ä/+ 9'
+
+LEAKS: list[tuple[str, list[str], str, str]] = [
+    ("plain", ["sk-123"], "key sk-123!", f"key {REDACTED}!"),
+    ("twice", ["sk-123"], "sk-123sk-123", REDACTED * 2),
+    ("longer one first", ["sk-123", "sk-12345"], "sk-12345 sk-123", f"{REDACTED} {REDACTED}"),
+    ("whole header", ["Bearer sk-123"], "Bearer sk-123", REDACTED),
+    ("without its scheme", ["Bearer sk-123"], "got sk-123", f"got {REDACTED}"),
+    ("percent", [KEY], quote(KEY, safe=""), REDACTED),
+    ("percent, lower case", [KEY], "sk-%22%c3%a4%2f%2b%209", REDACTED),
+    ("form", [KEY], quote_plus(KEY), REDACTED),
+    ("JSON", [KEY], json.dumps({"k": KEY}), f'{{"k": "{REDACTED}"}}'),
+    ("JSON, not ASCII", [KEY], json.dumps([KEY], ensure_ascii=False), f'["{REDACTED}"]'),
+    ("base64", ["sk-123"], base64.b64encode(b"sk-123").decode(), REDACTED),
+    ("base64 padding", ["sk-1234"], base64.b64encode(b"sk-1234").decode(), REDACTED + "=="),
+    ("basic password", ["Basic " + base64.b64encode(b"ada:wonder").decode()], "pw wonder", f"pw {REDACTED}"),
+    ("too short", ["abc"], "abc", "abc"),
+    ("none", [], "abc", "abc"),
+    ("empty", ["", "  "], "a  b", "a  b"),
+    ("lone surrogate", ["sk-\ud83d1"], "x sk-\ud83d1", f"x {REDACTED}"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("secrets", "text", "left"), [row[1:] for row in LEAKS], ids=[row[0] for row in LEAKS])
+def test_text(secrets: list[str], text: str, left: str) -> None:
+    assert Redactor(secrets).text(text) == left
+    assert Redactor(secrets).value({text: [text, 1, None]}) == {left: [left, 1, None]}
+
+
+def test_what_holds_no_secret_is_the_same_object() -> None:
+    value = {"a": ["b", {"c": 1.5}], "d": None}
+    assert Redactor(["sk-123"]).value(value) is value
+    assert Redactor([]).value(value) is value
+    changed = Redactor(["sk-123"]).value({"keep": value, "x": "sk-123"})
+    assert changed == {"keep": value, "x": REDACTED}
+    assert changed["keep"] is value
+
+
+@given(st.text(min_size=4).filter(lambda s: len(s.strip()) >= 4), st.text(), st.text())
+def test_no_secret_is_left(secret: str, before: str, after: str) -> None:
+    redactor = Redactor([secret])
+    for text in (before + secret + after, json.dumps(before + secret + after), quote(before + secret + after)):
+        clean = redactor.text(text)
+        assert secret.strip() not in clean.replace(REDACTED, "\0")
