@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -117,3 +119,16 @@ def test_a_step_tells_its_time_even_when_it_fails(capsys: pytest.CaptureFixture[
     with pytest.raises(ValueError, match="no"), steps.step("Work"):
         raise ValueError("no")
     assert capsys.readouterr().out.splitlines()[0] == "==> Work"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+def test_what_runs_in_the_foreground_ends_with_its_task() -> None:
+    child = "import os, time; print(os.getpid(), flush=True); time.sleep(60)"
+    task = f"import sys; from build_tasks.steps import foreground; foreground([sys.executable, '-c', {child!r}])"
+    with subprocess.Popen(program(task), cwd=ROOT, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        pid = int(running.stdout.readline())
+        running.terminate()
+        assert running.wait(timeout=10) == 128 + signal.SIGTERM
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
