@@ -1,1 +1,1 @@
-"""Everything that crosses a border or is saved, as types; this room imports no other room and holds no behaviour of a run."""
+"""Everything that crosses a border or is saved, as types; imports no other room, holds no behaviour of a run."""

@@ -69,6 +69,13 @@ class WorkspaceGrown:
 
 
 @dataclass(frozen=True, slots=True)
+class QuestionAsked:
+    """The run stops until the user answers."""
+
+    question: str
+
+
+@dataclass(frozen=True, slots=True)
 class Published:
     """A workspace file is the answer; `limited` is the reason the model gave for publishing it unfinished."""
 
@@ -86,5 +93,6 @@ EffectOnState = (
     | WorkspaceChanged
     | PatchPreviewed
     | WorkspaceGrown
+    | QuestionAsked
     | Published
 )

@@ -129,4 +129,6 @@ class ProviderError(Exception):
         details = dict(self.details)
         if self.status is not None:
             details["status"] = self.status
-        return ErrorInfo(code=self.code, message=self.message, retryable=self.retryable, hint=self.hint, details=details)
+        return ErrorInfo(
+            code=self.code, message=self.message, retryable=self.retryable, hint=self.hint, details=details
+        )

@@ -43,7 +43,7 @@ class RequestedCitations(Contract):
 
 
 class RunInput(Contract):
-    """One run's input. `system` is the host's persona; `parts` belong to the prompt; `conversation` stands before it."""
+    """One run's input. `system` is the host's persona; `parts` belong to the prompt, `conversation` precedes it."""
 
     prompt: str
     system: str | None = None

@@ -178,7 +178,7 @@ class CycleState(Contract):
 
 
 class RunState(Contract):
-    """A run, whole. `transcript` is what the model was shown in this run, append-only; `history` the session's turns."""
+    """A run, whole. `transcript` is what the model was shown in it, append-only; `history` the session's turns."""
 
     schema_version: Literal[1] = 1
     run_id: str

@@ -1,0 +1,79 @@
+"""The registry: every action of a runtime by name and alias. Rules: document 2, 2.4 Registry.
+
+Owns names. What is offered at a given moment is decided by `availability` and the policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from agrun_wasm.actions.definition import Action
+from agrun_wasm.contracts.action import ActionInfo
+
+#: tool names of the planner's own decisions; ask_clarification is an action
+DECISION_TOOLS = ("plan", "finalize", "final_answer")
+
+
+class Registry:
+    """Actions in registration order. Names are unique; aliases equal no name and no other alias."""
+
+    def __init__(self, actions: Iterable[Action]) -> None:
+        self._actions: dict[str, Action] = {}
+        self._folded: dict[str, Action] = {}
+        for action in actions:
+            self._actions[action.name] = action
+        self._aliases = {alias: action for action in self for alias in action.aliases if alias not in self._actions}
+        for spelled, action in (*self._aliases.items(), *self._actions.items()):
+            self._folded[spelled.casefold()] = action
+
+    def __iter__(self) -> Iterator[Action]:
+        return iter(self._actions.values())
+
+    def __len__(self) -> int:
+        return len(self._actions)
+
+    @property
+    def names(self) -> list[str]:
+        return list(self._actions)
+
+    def get(self, name: str) -> Action | None:
+        """By exact registered name."""
+        return self._actions.get(name)
+
+    def resolve(self, named: str) -> Action | None:
+        """What the model means by `named`: name before alias, without `functions.`, in any case (2.3)."""
+        for spelled in (named, named.removeprefix("functions.")):
+            found = self._actions.get(spelled) or self._aliases.get(spelled)
+            if found:
+                return found
+        return self._folded.get(named.strip().removeprefix("functions.").casefold())
+
+    def list(self) -> list[ActionInfo]:
+        """Every registered action; public state only."""
+        return [action.info() for action in self]
+
+
+def name_conflicts(actions: Iterable[Action]) -> list[str]:
+    """Every name or alias that two actions (or an action and a decision tool) share, in words."""
+    conflicts: list[str] = []
+    owners: dict[str, Action | None] = dict.fromkeys(DECISION_TOOLS)
+    taken = list(actions)
+    for action in taken:
+        if action.name in owners:
+            conflicts.append(f"action {action.name!r} of {action.origin}: the name is {_owner(owners[action.name])}")
+        else:
+            owners[action.name] = action
+    for action in taken:
+        for alias in action.aliases:
+            other = owners.get(alias, action)
+            if alias in owners and (other is not action or alias == action.name):
+                conflicts.append(f"alias {alias!r} of action {action.name!r} ({action.origin}): it is {_owner(other)}")
+            else:
+                owners[alias] = action
+    return conflicts
+
+
+def _owner(action: Action | None) -> str:
+    if action is None:
+        return "the name of a decision tool"
+    return f"already used by action {action.name!r} of {action.origin}"
