@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 __all__ = [
     "MAX_DEPTH",
     "MAX_INT_DIGITS",
+    "STRING_OR_BRACKET",
     "JsonTextError",
     "nesting_depth",
     "parse_json",
@@ -29,7 +30,9 @@ MAX_DEPTH = 64
 MAX_INT_DIGITS = 4300
 """Longest integer that is read, CPython's own limit, fixed here because a host may have changed it."""
 
-_STRING_OR_BRACKET = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z)|[\[{]|[\]}]', re.DOTALL)
+STRING_OR_BRACKET = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z)|[\[{]|[\]}]', re.DOTALL)
+"""A whole string (an unfinished one runs to the end of the text) or one bracket."""
+
 _LONG_DIGITS = re.compile(r"[0-9]{4301}")
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89abAB]|\\u[dD][c-fC-F]")
 
@@ -74,7 +77,7 @@ def parse_json_noting(text: str) -> tuple[Any, list[str]]:
 def nesting_depth(text: str) -> int:
     """Deepest nesting of brackets outside strings, in one pass, for any text (it need not be JSON)."""
     depth = deepest = 0
-    for match in _STRING_OR_BRACKET.finditer(text):
+    for match in STRING_OR_BRACKET.finditer(text):
         sign = match.group()
         if sign in ("{", "["):
             depth += 1
