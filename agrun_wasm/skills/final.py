@@ -1,0 +1,112 @@
+"""Results that are the answer: a tool's final result ends the run as direct_final. Rules: document 2, 2.9 Tool results.
+
+Pure. When a result is looked at, and what follows, is the loop's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from agrun_wasm.skills.tool_action import RESULT_KIND, tool_result_ok
+from agrun_wasm.skills.tools import SkillTool
+
+SkipReason = Literal["missing_markdown", "not_ok", "may_not_finalize"]
+
+
+@dataclass(frozen=True, slots=True)
+class DirectFinal:
+    """What is rendered, and `problems`: `{field, problem}` for each part that was left out."""
+
+    markdown: str
+    provenance: str | None = None
+    followups: list[str] = field(default_factory=list)
+    drill_hints: list[dict[str, Any]] = field(default_factory=list)
+    problems: list[dict[str, str]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A final result that may not end the run."""
+
+    reason: SkipReason
+
+
+def result_kind_of(output: Any) -> str | None:
+    """The kind of a skill tool's result, None where it has none or is no such result."""
+    if not isinstance(output, Mapping) or output.get("kind") != RESULT_KIND:
+        return None
+    kind = output.get("resultKind")
+    return kind if isinstance(kind, str) else None
+
+
+def direct_final(output: Any, tool: SkillTool | None) -> DirectFinal | Skipped | None:
+    """What to do with an output of execute_skill_tool; None where it is not of kind final. `tool` made it."""
+    if result_kind_of(output) != "final":
+        return None
+    if tool is None or not tool.may_finalize:
+        return Skipped("may_not_finalize")
+    if not tool_result_ok(output):
+        return Skipped("not_ok")
+    result = output["result"]
+    markdown = result.get("markdown") if isinstance(result, Mapping) else None
+    if not isinstance(markdown, str) or not markdown.strip():
+        return Skipped("missing_markdown")
+    problems: list[dict[str, str]] = []
+    return DirectFinal(
+        markdown=markdown,
+        provenance=_part(result, "provenance", _is_text, "must be a non-empty string", problems),
+        followups=_part(result, "followups", _are_texts, "must be a list of strings", problems) or [],
+        drill_hints=_part(
+            result, "drill_hints", _are_hints, "must be a list of {match_header, label, prompt}", problems
+        )
+        or [],
+        problems=problems,
+    )
+
+
+def _part(
+    result: Mapping[str, Any], name: str, fits: Callable[[Any], bool], rule: str, problems: list[dict[str, str]]
+) -> Any:
+    value = result.get(name)
+    if value is None or fits(value):
+        return value
+    problems.append({"field": name, "problem": f"{rule}; it was left out"})
+    return None
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(item, str) for item in value)
+
+
+def _are_hints(value: Any) -> bool:
+    keys = ("match_header", "label", "prompt")
+    return isinstance(value, list | tuple) and all(
+        isinstance(hint, Mapping) and all(_is_text(hint.get(key)) for key in keys) for hint in value
+    )
+
+
+def direct_final_text(final: DirectFinal) -> str:
+    """Markdown, provenance, follow-ups and drill hints, joined by one blank line; nothing is stripped but outer blank
+    lines."""
+    parts = [final.markdown, final.provenance or ""]
+    for info, value in (("g3-followups", final.followups), ("g3-drill-hints", final.drill_hints)):
+        if value:
+            parts.append(f"```{info}\n{json.dumps(value, ensure_ascii=False, separators=(',', ':'))}\n```")
+    return "\n\n".join(trimmed for part in parts if (trimmed := _trim(part)))
+
+
+def _trim(text: str) -> str:
+    """Without blank lines at either end; the first line keeps its indentation."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    while lines and not lines[0].strip():
+        lines.pop(0)
+    while lines and not lines[-1].strip():
+        lines.pop()
+    return "\n".join(lines)
