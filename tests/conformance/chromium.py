@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Page, sync_playwright
+
 from tests.conformance.report import GUARD_SECONDS, Outcome
 
 HERE = Path(__file__).resolve().parent

@@ -48,9 +48,7 @@ async def play(scenario: Mapping[str, Any]) -> Played:
     for number, (expect, record) in enumerate(zip(expects, records, strict=True)):
         where = f"stage {number}: " if len(stages) > 1 else ""
         failures += [where + failure for failure in (check(expect, record) if expect else [])]
-    if not scenario.get("unused") and (rest := world.left_over()):
-        failures.append(f"model: {len(rest)} replies left over: {_short(rest)}")
-    return Played(failures, records)
+    return Played(failures + world.faults(), records)
 
 
 @dataclass
@@ -197,8 +195,3 @@ async def _settled(value: Any) -> Any:
 def _json(value: Any) -> Any:
     """A deep copy by way of JSON text: whatever is no JSON fails here."""
     return json.loads(json.dumps(value, ensure_ascii=False, allow_nan=False))
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 160 else text[:150] + "..."

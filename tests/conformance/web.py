@@ -23,18 +23,21 @@ _PIECES = 3
 
 @dataclass(frozen=True, slots=True)
 class FakeResponse:
-    """What a page answers. `pieces` are the chunks of its body."""
+    """What a page answers. `pieces` are the chunks of its body, `broken` what ends it instead of its end."""
 
     status: int
     status_text: str
     headers: Mapping[str, str]
     url: str
     pieces: Sequence[bytes]
+    broken: FetchError | None = None
 
     async def chunks(self) -> AsyncIterator[bytes]:
         for piece in self.pieces:
             await asyncio.sleep(0)
             yield piece
+        if self.broken:
+            raise self.broken
 
 
 class FakeFetch:

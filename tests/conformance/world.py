@@ -9,17 +9,17 @@ from __future__ import annotations
 import copy
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Any
 
-from agrun_wasm.providers.scripted import ScriptedProvider
-
 from agrun_wasm import Action, Plugin, Runtime, Skill
-from agrun_wasm.contracts.model import Message, ModelRequest
+from agrun_wasm.contracts.model import Message, ModelEvent, ModelRequest
+from agrun_wasm.providers.scripted import ScriptedProvider
 from tests.clock import FakeClock
 from tests.conformance.web import FakeFetch, FakeSearch
 
+_HOLE = "{{patchId}}"
 _PATCH_ID = re.compile(r'"patchId"\s*:\s*"([^"]+)"')
 _PREVIEW = re.compile(r"preview_(?:ready|blocked)")
 
@@ -33,9 +33,7 @@ class World:
 
     def __init__(self, scenario: Mapping[str, Any]) -> None:
         self.clock = FakeClock()
-        self.provider = ScriptedProvider(
-            scenario.get("model", []), allow_unused=bool(scenario.get("unused")), fill=self._fill
-        )
+        self.model = _Model(scenario.get("model", []), self.clock)
         self.fetch = FakeFetch(scenario.get("http", []), self.clock)
         self.search = FakeSearch(scenario["search"]) if "search" in scenario else None
         self.calls: list[dict[str, Any]] = []
@@ -52,7 +50,7 @@ class World:
         parts = {**self._scenario, **(replaced or {})}
         given: dict[str, Any] = {
             "provider": "scripted:test",
-            "providers": {"scripted": self.provider},
+            "providers": {"scripted": self.model},
             "fetch": self.fetch,
             "clock": self.clock,
             "ids": self._ids,
@@ -77,22 +75,24 @@ class World:
     def mark(self) -> None:
         """A stage begins: `asked` tells what came after this moment."""
         searched = len(self.search.asked) if self.search else 0
-        self._marks = (len(self.provider.requests), len(self.calls), len(self.fetch.requests), searched)
+        self._marks = (len(self.model.requests), len(self.calls), len(self.fetch.requests), searched)
 
     def asked(self) -> dict[str, Any]:
         """What this stage asked of the world, in the record's form."""
         model, calls, http, search = self._marks
         requests = self.fetch.requests[http:]
         return {
-            "modelCalls": [model_call(request) for request in self.provider.requests[model:]],
+            "modelCalls": [model_call(request) for request in self.model.requests[model:]],
             "calls": self.calls[calls:],
             "http": [request["url"] for request in requests],
             "requests": requests,
             "search": self.search.asked[search:] if self.search else [],
         }
 
-    def left_over(self) -> list[Any]:
-        return list(self.provider.left_over())
+    def faults(self) -> list[str]:
+        """What of the scenario's script did not fit what happened."""
+        left = [] if self._scenario.get("unused") else self.model.left_over()
+        return self.model.faults + ([f"model: {len(left)} replies left over: {_short(left)}"] if left else [])
 
     def _actions(self, specs: Sequence[Mapping[str, Any]]) -> list[Action]:
         return [self._action(spec) for spec in specs]
@@ -133,22 +133,45 @@ class World:
             given["skills"] = _skills(given["skills"])
         return Plugin(**given)
 
-    def _fill(self, name: str = "patchId", *_: Any) -> str:
-        """What `{{patchId}}` in a reply stands for: the patch that the model was last shown a preview of."""
-        if name != "patchId" or not self.provider.requests:
-            raise ScenarioError(f"nothing to put for {{{{{name}}}}}")
+
+_NOT_OF_ACTION = ("argsSchema", "aliases", "planner", "does")
+
+
+class _Model:
+    """The scripted provider, with `{{patchId}}` in a reply as the patch that the model was last shown a preview of."""
+
+    def __init__(self, replies: Sequence[Mapping[str, Any]], clock: FakeClock) -> None:
+        self._script = ScriptedProvider(replies, fill=self._fill, now=clock.now)
+        self._asked: ModelRequest | None = None
+        self.faults: list[str] = []
+
+    @property
+    def requests(self) -> list[ModelRequest]:
+        """The calls that were answered."""
+        return self._script.requests
+
+    def left_over(self) -> list[Any]:
+        return list(self._script.left_over())
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        self._asked = request
+        return self._script.stream(request)
+
+    def _fill(self, reply: str) -> str:
+        if _HOLE not in reply:
+            return reply
+        assert self._asked is not None
         shown = [
             found
-            for message in self.provider.requests[-1].messages
+            for message in self._asked.messages
             if message.role != "assistant" and _PREVIEW.search(message.text)
             for found in _PATCH_ID.findall(message.text)
         ]
         if not shown:
-            raise ScenarioError("the reply holds {{patchId}}, but the model was shown no preview")
-        return str(shown[-1])
-
-
-_NOT_OF_ACTION = ("argsSchema", "aliases", "planner", "does")
+            # Raised here it would look like a provider's fault, so it is noted for the scenario's failures.
+            self.faults.append(f"model: a reply holds {_HOLE}, but the model was shown no preview")
+            return reply
+        return reply.replace(_HOLE, shown[-1])
 
 
 class _Judge:
@@ -199,6 +222,11 @@ def _parts(message: Message) -> list[str]:
     """A message's text and tool calls; of a tool message the text is the result."""
     calls = [f"{call.name} {call.args_text}" for call in message.tool_calls]
     return [part for part in (message.text, *calls) if part]
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 160 else text[:150] + "..."
 
 
 def _snake(name: str) -> str:
