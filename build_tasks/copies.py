@@ -1,4 +1,4 @@
-"""Files that are made from others and committed: the shared scenarios and cases, and the JSON Schemas."""
+"""Files that are made from others: the copies of the shared scenarios and cases (committed), the JSON Schemas (not)."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def web() -> None:
 
 def clean(*, everything: bool = False) -> None:
     """Remove what was built; with `everything` also the environments, which take a download to come back."""
-    products = [BUILD, ROOT / "build", ROOT / "dist", ROOT / "agrun_host" / "build", WEB / "dist"]
+    products = [BUILD, ROOT / "build", ROOT / "dist", ROOT / "agrun_host" / "build", ROOT / "schemas", WEB / "dist"]
     caches = [ROOT / name for name in (".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis")]
     environments = [VENV, WEB / "node_modules", *ROOT.glob("*.egg-info")] if everything else []
     for folder in [*products, *caches, *environments]:
