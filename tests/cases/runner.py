@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.cases.expect import Actual, failures
+from tests.cases.expect import Actual, NeedsBrowser, failures
 from tests.cases.inputs import spread
 from tests.conformance import report
 from tests.conformance.report import Outcome
@@ -33,10 +33,6 @@ AREAS: dict[str, str] = {
 }
 SLOW_SECONDS = 1.0
 """Longer than this no case takes; what does has met input that grows out of hand."""
-
-
-class NeedsBrowser(Exception):
-    """This case cannot be run where we are."""
 
 
 async def judge(case: dict[str, Any]) -> Outcome:

@@ -36,6 +36,8 @@ FLAGS = [
     "--disable-sync",
 ]
 PREFIX = "/__tests__/"
+SOURCES = "/__src__/"
+PAGES = ROOT / "web" / "src"
 PAGE = '<!doctype html><meta charset="utf-8"><title>Tests</title><script type="module" src="page.mjs"></script>'
 
 
@@ -100,7 +102,7 @@ def _served() -> Iterator[str]:
 
 
 class _Files(SimpleHTTPRequestHandler):
-    """web/dist, and the test page's own files under PREFIX."""
+    """web/dist, and the test page's own files under PREFIX, and the page's modules unbundled under SOURCES."""
 
     extensions_map = {**SimpleHTTPRequestHandler.extensions_map, ".mjs": "text/javascript", ".wasm": "application/wasm"}
 
@@ -110,6 +112,8 @@ class _Files(SimpleHTTPRequestHandler):
             self._send(PAGE, "text/html; charset=utf-8")
         elif name == "sources.json":
             self._send(json.dumps(_sources()), "application/json")
+        elif self.path.startswith(SOURCES) and (page := PAGES / self.path.removeprefix(SOURCES)).is_file():
+            self._send(page.read_text(encoding="utf-8"), "text/javascript")
         elif self.path.startswith(PREFIX) and (HERE / name).suffix == ".mjs" and (HERE / name).is_file():
             self._send((HERE / name).read_text(encoding="utf-8"), "text/javascript")
         else:

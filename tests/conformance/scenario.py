@@ -35,20 +35,24 @@ async def run_scenario(scenario: Mapping[str, Any]) -> list[str]:
 
 async def play(scenario: Mapping[str, Any]) -> Played:
     """Play every stage and judge it."""
-    first = {"build": True} if scenario.get("build") else {"run": scenario.get("run")}
-    stages = [first, *scenario.get("then", [])]
-    expects = scenario.get("expectEach") or [None] * (len(stages) - 1) + [scenario.get("expect")]
     world = World(scenario)
-    stage = _Stages(world, scenario.get("stopAt"))
-    try:
-        records = [await stage.perform(what) for what in stages]
-    finally:
-        await world.close()
+    records = await perform(scenario, world)
+    expects = scenario.get("expectEach") or [None] * (len(records) - 1) + [scenario.get("expect")]
     failures = []
     for number, (expect, record) in enumerate(zip(expects, records, strict=True)):
-        where = f"stage {number}: " if len(stages) > 1 else ""
+        where = f"stage {number}: " if len(records) > 1 else ""
         failures += [where + failure for failure in (check(expect, record) if expect else [])]
     return Played(failures + world.faults(), records)
+
+
+async def perform(scenario: Mapping[str, Any], world: World) -> list[dict[str, Any]]:
+    """The record of every stage, unjudged."""
+    first = {"build": True} if scenario.get("build") else {"run": scenario.get("run")}
+    stages = _Stages(world, scenario.get("stopAt"))
+    try:
+        return [await stages.perform(what) for what in (first, *scenario.get("then", []))]
+    finally:
+        await world.close()
 
 
 @dataclass

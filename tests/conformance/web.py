@@ -46,10 +46,9 @@ class FakeFetch:
     Of several pages with one URL each serves one request, the last one all further. `requests` holds what was asked.
     """
 
-    def __init__(
-        self, pages: Sequence[Mapping[str, Any]], clock: Clock, platform: Literal["browser", "host"] = "host"
-    ) -> None:
-        self.platform = platform
+    platform: Literal["browser", "host"] = "host"
+
+    def __init__(self, pages: Sequence[Mapping[str, Any]], clock: Clock) -> None:
         self.requests: list[dict[str, Any]] = []
         self._clock = clock
         self._pages: dict[object, list[Mapping[str, Any]]] = {}

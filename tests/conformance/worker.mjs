@@ -2,12 +2,14 @@
 //
 // Messages in: {module, item}, the item as JSON text for `module.judge`. Messages out: {ready} once, {outcome} for each
 // item, {broken} when Python could not be had.
-import { boot } from "./boot.mjs";
+import { bootPython } from "/worker.mjs";
 
 const HOME = "/home/pyodide";
 
 async function prepare() {
-  const pyodide = await boot();
+  const manifest = await (await fetch("/manifest.json")).json();
+  const base = new URL("/", self.location.href).href;
+  const { pyodide } = await bootPython({ base, manifest, ownScope: true, report: () => {}, post: () => {} });
   const sources = await (await fetch("./sources.json")).json();
   for (const [path, text] of Object.entries(sources)) {
     pyodide.FS.mkdirTree(`${HOME}/${path.slice(0, path.lastIndexOf("/"))}`);

@@ -31,10 +31,10 @@ class ScenarioError(Exception):
 class World:
     """What all runtimes of a scenario share, and the record of what they asked of it."""
 
-    def __init__(self, scenario: Mapping[str, Any]) -> None:
+    def __init__(self, scenario: Mapping[str, Any], fetch: FakeFetch | None = None) -> None:
         self.clock = FakeClock()
         self.model = _Model(scenario.get("model", []), self.clock)
-        self.fetch = FakeFetch(scenario.get("http", []), self.clock)
+        self.fetch = fetch or FakeFetch(scenario.get("http", []), self.clock)
         self.search = FakeSearch(scenario["search"]) if "search" in scenario else None
         self.calls: list[dict[str, Any]] = []
         self._judge = _Judge(scenario["judge"]) if "judge" in scenario else None
