@@ -1,0 +1,1 @@
+"""The page's side of the runtime: the one room that may import `js` and `pyodide`."""

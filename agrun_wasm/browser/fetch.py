@@ -1,0 +1,143 @@
+"""JsFetch: the fetch port on the browser's own `fetch`, in a worker or in a page.
+
+One AbortController for each call. It is the only thing that ends a connection here: neither cancelling the Python task
+nor dropping a reader does. So it fires whenever the `async with` is left, however it is left, and on a timeout. Timers
+are JS's own, so that a call leaves no Python function behind in JS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+import js
+
+from agrun_wasm.browser.border import JsException, absent, js_bytes, py_bytes, settled
+from agrun_wasm.contracts.ports import FetchError, FetchFailureKind, FetchRequest
+
+_CLOSED = "closed"
+_TIMEOUT = "timeout"
+
+
+class JsFetch:
+    """The Fetch port. Cookies are never sent."""
+
+    platform: Literal["browser", "host"] = "browser"
+
+    def __init__(self) -> None:
+        self._calls: set[_Call] = set()
+
+    @asynccontextmanager
+    async def open(self, request: FetchRequest) -> AsyncIterator[JsResponse]:
+        call = _Call(request)
+        self._calls.add(call)
+        try:
+            yield JsResponse(call, await call.head())
+        finally:
+            call.end()
+            self._calls.discard(call)
+
+    def close(self) -> None:
+        """Ends every call that is still open."""
+        for call in list(self._calls):
+            call.end()
+
+
+class JsResponse:
+    """A response whose head has come."""
+
+    def __init__(self, call: _Call, response: Any) -> None:
+        self.status: int = response.status
+        self.status_text: str = response.statusText
+        self.headers: dict[str, str] = {str(name): str(value) for name, value in response.headers}
+        self.url: str = response.url or call.url
+        self._call = call
+        self._body = response.body
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        if absent(self._body):
+            return
+        reader = self._body.getReader()
+        try:
+            while True:
+                result = await self._call.timed(reader.read())
+                if result.done:
+                    return
+                yield py_bytes(result.value)
+        finally:
+            settled(reader.cancel())
+
+
+class _Call:
+    """One call: its controller, its timer, and what a failure of it means."""
+
+    def __init__(self, request: FetchRequest) -> None:
+        self.url = request.url
+        self._request = request
+        self._controller = js.AbortController.new()
+        self._time_out = self._controller.abort.bind(self._controller, _TIMEOUT)
+
+    async def head(self) -> Any:
+        try:
+            promise = js.fetch(self._request.url, self._options())
+        except JsException as failure:  # a header that no browser sends
+            raise FetchError("network_or_cors", f"the request cannot be made: {failure}", url=self.url) from None
+        return await self.timed(promise)
+
+    async def timed(self, promise: Any) -> Any:
+        """The promise's value, within the request's timeout. Raises FetchError."""
+        limit = self._request.timeout_ms
+        timer = None if limit is None else js.setTimeout(self._time_out, limit)
+        try:
+            return await promise
+        except JsException as failure:
+            raise self._error(failure) from None
+        finally:
+            if timer is not None:
+                js.clearTimeout(timer)
+
+    def end(self) -> None:
+        if not self._controller.signal.aborted:
+            self._controller.abort(_CLOSED)
+
+    def _options(self) -> Any:
+        options = js.Object.new()
+        options.method = self._request.method
+        options.headers = js.Headers.new()
+        for name, value in self._request.headers.items():
+            options.headers.append(name, value)
+        options.signal = self._controller.signal
+        options.credentials = "omit"
+        options.referrerPolicy = "no-referrer"
+        if self._request.body is not None:
+            options.body = js_bytes(self._request.body)
+        return options
+
+    def _error(self, failure: Any) -> FetchError:
+        signal = self._controller.signal
+        kind: FetchFailureKind = "network_or_cors"
+        if signal.aborted:
+            kind = "timeout" if signal.reason == _TIMEOUT else "aborted"
+        return FetchError(kind, _MESSAGES[kind](self._request, failure), url=self.url)
+
+
+def _network_or_cors(request: FetchRequest, failure: Any) -> str:
+    host = urlsplit(request.url).netloc or request.url
+    return (
+        f"No response from {host}: the network failed, or {host} does not allow requests from this page (CORS; the "
+        f"browser does not say which). Use a provider or site that allows browser requests, or relay them through a "
+        f"server of your own: set `proxyUrl` (agrun_host serves one)."
+    )
+
+
+def _timeout(request: FetchRequest, failure: Any) -> str:
+    return f"{urlsplit(request.url).netloc} did not answer within {request.timeout_ms:g} ms"
+
+
+def _aborted(request: FetchRequest, failure: Any) -> str:
+    return "the request was stopped"
+
+
+_MESSAGES = {"network_or_cors": _network_or_cors, "timeout": _timeout, "aborted": _aborted}

@@ -1,0 +1,34 @@
+/**
+ * Builds dist/: `node build.mjs`, after `npm ci` and with Pyodide's wheels in ../.build/pyodide-wheels (`python build.py web`
+ * does both). The same tree gives the same bytes.
+ */
+
+import { rm, mkdir } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { bundleAssets, bundleShim } from "./tools/bundle.mjs";
+import { copyPage, copyPyodide, copySkills, copyWheel } from "./tools/copies.mjs";
+import { buildId, writeManifest } from "./tools/manifest.mjs";
+import { buildSite } from "./tools/site.mjs";
+import { writeTypes } from "./tools/types.mjs";
+
+const web = fileURLToPath(new URL(".", import.meta.url));
+const paths = {
+  web,
+  root: fileURLToPath(new URL("..", import.meta.url)),
+  dist: `${web}dist`,
+  wheels: fileURLToPath(new URL("../.build/pyodide-wheels", import.meta.url)),
+};
+
+try {
+  await rm(paths.dist, { recursive: true, force: true });
+  await mkdir(paths.dist);
+  const { schemas } = await buildSite(paths);
+  await Promise.all([bundleAssets(paths), copyPyodide(paths), copySkills(paths), copyPage(paths)]);
+  await copyWheel(paths);
+  const build = await buildId(paths); // of all that agrun.js checks, which is what is there by now
+  await Promise.all([bundleShim(paths, build), writeTypes(paths, schemas)]);
+  await writeManifest(paths, build);
+} catch (error) {
+  console.error(`web/build.mjs: ${error instanceof Error ? error.message.slice(-4000) : error}`);
+  process.exit(1);
+}

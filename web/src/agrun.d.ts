@@ -1,0 +1,1 @@
+import type { RunEvent, RunResult, RuntimeConfig } from "./contracts.js";

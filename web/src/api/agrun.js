@@ -1,0 +1,7 @@
+/** What `Agrun` is: the names that agrun.js sets on one global and agrun.mjs exports. */
+
+export { AgrunError } from "./errors.js";
+export { Run } from "./run.js";
+export { Runtime, createRuntime, defineAction } from "./runtime.js";
+
+export const version = VERSION;

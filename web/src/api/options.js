@@ -1,0 +1,63 @@
+/** What `createRuntime` takes: settings of the page's side, and document 2's RuntimeConfig, which Python checks. */
+
+import { MANIFEST, loadAsset, loadManifest, responseOf } from "../boot/assets.js";
+import { AgrunError } from "./errors.js";
+
+/**
+ * @typedef {object} PageOptions
+ * @property {string} [assetBase] where the bundle lies; by default beside agrun.js
+ * @property {"worker" | "page"} [thread]
+ * @property {Partial<Record<import("../boot/stages.js").Stage, number>>} [stageTimeouts] milliseconds without progress
+ * @property {(event: import("../boot/stages.js").BootEvent) => void} [onBoot]
+ */
+
+const PAGE_OPTIONS = ["assetBase", "thread", "stageTimeouts", "onBoot"];
+const SKILLS = "skills.json";
+
+/**
+ * @param {Record<string, any>} options
+ * @returns {{page: PageOptions, config: Record<string, any>}}
+ */
+export function splitOptions(options) {
+  if (typeof options !== "object" || options === null) {
+    throw new AgrunError({ code: "CONFIG_INVALID", message: "createRuntime takes an object: {provider, ...}" });
+  }
+  const entries = Object.entries(options);
+  const page = Object.fromEntries(entries.filter(([key]) => PAGE_OPTIONS.includes(key)));
+  const config = Object.fromEntries(entries.filter(([key]) => !PAGE_OPTIONS.includes(key)));
+  if (page.thread !== undefined && page.thread !== "worker" && page.thread !== "page") {
+    throw new AgrunError({ code: "CONFIG_INVALID", message: "config: 'thread' must be \"worker\" or \"page\"" });
+  }
+  return { page, config };
+}
+
+/**
+ * `skills` as a URL, or a list of URLs and skills, as a list of skills. The bundle's own file is checked as every asset.
+ * @param {unknown} skills @param {string} base
+ * @returns {Promise<unknown>}
+ */
+export async function loadSkills(skills, base) {
+  if (typeof skills === "string") return skillsAt(skills, base);
+  if (!Array.isArray(skills)) return skills;
+  const lists = await Promise.all(skills.map((item) => (typeof item === "string" ? skillsAt(item, base) : [item])));
+  return lists.flat();
+}
+
+/** @param {string} address @param {string} base @returns {Promise<unknown[]>} */
+async function skillsAt(address, base) {
+  const url = new URL(address, document.baseURI);
+  let found;
+  if (url.href === new URL(SKILLS, base).href) {
+    found = JSON.parse(new TextDecoder().decode(await loadAsset(base, await loadManifest(base, BUILD), SKILLS)));
+  } else {
+    found = await (await responseOf(url)).json();
+  }
+  if (!Array.isArray(found?.skills)) {
+    throw new AgrunError({
+      code: "CONFIG_INVALID",
+      message: `config: 'skills': ${url} holds no {"skills": [{"files": {"SKILL.md": ...}}]}`,
+      hint: `The bundle's ${SKILLS} (listed in ${MANIFEST}) shows the form.`,
+    });
+  }
+  return found.skills;
+}

@@ -1,0 +1,166 @@
+/**
+ * One running Python, as the page sees it: started in a worker (or in the page), watched while it boots, shared by every
+ * runtime of the page, ended with the last of them.
+ */
+
+import { AgrunError } from "../api/errors.js";
+import { Channel } from "../border/channel.js";
+import { assetUrl, loadAsset, loadManifest } from "./assets.js";
+import { BOOT_TIMEOUT, BootError, STAGES } from "./stages.js";
+
+/** @typedef {import("./stages.js").Stage} Stage */
+/** @typedef {import("./stages.js").BootEvent} BootEvent */
+/** @typedef {"worker" | "page"} Thread */
+/** @typedef {{base: string, thread: Thread, timeouts: Partial<Record<Stage, number>>}} InterpreterOptions */
+
+const WORKER = "worker.mjs";
+/** A worker that does not answer a request to end within this time is ended. */
+const CLOSE_TIMEOUT_MS = 2_000;
+
+/** @type {Map<string, Interpreter>} */
+const shared = new Map();
+
+/** The Python that runtimes with these options share. @param {InterpreterOptions} options @returns {Interpreter} */
+export function acquire(options) {
+  const key = `${options.thread} ${options.base}`;
+  let interpreter = shared.get(key);
+  if (!interpreter) {
+    interpreter = new Interpreter(options, () => {
+      if (shared.get(key) === interpreter) shared.delete(key);
+    });
+    shared.set(key, interpreter);
+  }
+  interpreter.users += 1;
+  return interpreter;
+}
+
+export class Interpreter {
+  users = 0;
+  /** Resolves when Python answers. @type {Promise<void>} */
+  ready;
+  /** What happened in the boot so far, for runtimes that come later. @type {BootEvent[]} */
+  history = [];
+  /** @type {Set<(event: BootEvent) => void>} */
+  listeners = new Set();
+  channel = new Channel((text) => this.#post(text));
+  #options;
+  #forget;
+  /** @type {(text: string) => void} */
+  #post = () => {};
+  #end = () => {};
+  /** @type {(error: AgrunError) => void} */
+  #fail = () => {};
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #watchdog;
+
+  /** @param {InterpreterOptions} options @param {() => void} forget */
+  constructor(options, forget) {
+    this.#options = options;
+    this.#forget = forget;
+    this.ready = new Promise((resolve, reject) => {
+      this.#fail = (error) => {
+        reject(error);
+        this.terminate(error);
+      };
+      this.#watch("assets");
+      this.#boot().then(resolve, (error) => this.#fail(error));
+    });
+    this.ready.catch(() => {});
+  }
+
+  /**
+   * One runtime less; the last one ends Python, and so does a Python that does not answer.
+   * @param {string} [runtime] its id, where it came to be
+   */
+  async release(runtime) {
+    this.users -= 1;
+    const last = this.users === 0;
+    if (last) this.#forget();
+    const closing = runtime ? this.channel.request("close", { runtime }) : Promise.resolve();
+    const answered = await Promise.race([closing.then(() => true, () => true), later(CLOSE_TIMEOUT_MS)]);
+    if (last || !answered) {
+      this.terminate(new AgrunError({ code: "CLOSED", message: "this runtime is closed", hint: "Create a new one." }));
+    }
+  }
+
+  /** End Python at once; what waits for it fails with this error. @param {AgrunError} error */
+  terminate(error) {
+    clearTimeout(this.#watchdog);
+    this.#forget();
+    this.#end();
+    this.channel.lose(error);
+  }
+
+  async #boot() {
+    const { base, thread } = this.#options;
+    const manifest = await loadManifest(base, BUILD);
+    await loadAsset(base, manifest, WORKER); // checked here, and then in the cache for whoever runs it
+    await (thread === "page" ? this.#bootHere(base, manifest) : this.#bootWorker(base, manifest));
+    clearTimeout(this.#watchdog);
+  }
+
+  /** @param {string} base @param {import("./assets.js").Manifest} manifest */
+  async #bootWorker(base, manifest) {
+    const worker = newWorker(assetUrl(base, WORKER, manifest.files[WORKER]));
+    this.#end = () => worker.terminate();
+    this.#post = (text) => worker.postMessage(text);
+    await new Promise((resolve, reject) => {
+      worker.onerror = (event) => {
+        const error = new BootError("runtime", event.message || "the worker could not be started", {
+          details: { file: event.filename, line: event.lineno },
+        });
+        reject(error);
+        this.terminate(error);
+      };
+      worker.onmessage = ({ data }) => {
+        if (typeof data === "string") return this.channel.receive(data);
+        if (data.failed) return reject(new AgrunError(data.failed));
+        this.#report(data.boot);
+        return data.boot.stage === "ready" ? resolve(undefined) : undefined;
+      };
+      worker.postMessage({ base, manifest });
+    });
+  }
+
+  /** @param {string} base @param {import("./assets.js").Manifest} manifest */
+  async #bootHere(base, manifest) {
+    const { bootPython } = await import(assetUrl(base, WORKER, manifest.files[WORKER]));
+    const python = await bootPython({
+      base,
+      manifest,
+      ownScope: false,
+      report: (/** @type {BootEvent} */ event) => this.#report(event),
+      post: (/** @type {string} */ text) => queueMicrotask(() => this.channel.receive(text)),
+    });
+    this.#post = python.receive;
+    this.#end = python.close;
+  }
+
+  /** @param {BootEvent} event */
+  #report(event) {
+    this.history.push(event);
+    if (event.status !== "done") this.#watch(event.stage);
+    for (const listener of this.listeners) listener(event);
+  }
+
+  /** @param {Stage} stage */
+  #watch(stage) {
+    clearTimeout(this.#watchdog);
+    const ms = this.#options.timeouts[stage] ?? STAGES[stage].timeoutMs;
+    this.#watchdog = setTimeout(() => {
+      this.#fail(new BootError(stage, `no progress for ${ms / 1000} s`, { code: BOOT_TIMEOUT }));
+    }, ms);
+  }
+}
+
+/** A worker of another origin cannot be started directly: a local one imports it. @param {string} url */
+function newWorker(url) {
+  if (new URL(url).origin === location.origin) return new Worker(url, { type: "module", name: "agrun" });
+  const source = URL.createObjectURL(new Blob([`import ${JSON.stringify(url)};`], { type: "text/javascript" }));
+  return new Worker(source, { type: "module", name: "agrun" });
+}
+
+/** @param {number} ms */
+function later(ms) {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
