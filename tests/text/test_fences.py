@@ -38,7 +38,7 @@ STRIPPED: list[tuple[str, str, str]] = [
     ("CRLF", "A.\r\n\r\n```g3-followups\r\n[]\r\n```\r\n\r\nB.\r\n", "A.\r\n\r\nB.\r\n"),
     ("markers and code blanks", "[[x]]\n\n```py\na\n\n\n\nb\n```\n\n" + BLOCK, "[[x]]\n\n```py\na\n\n\n\nb\n```\n"),
     ("two marks only", "``g3-followups\n[]\n``\n", "``g3-followups\n[]\n``\n"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("text", "left"), [row[1:] for row in STRIPPED], ids=[row[0] for row in STRIPPED])
