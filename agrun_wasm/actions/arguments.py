@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from agrun_wasm.contracts.action import ArgsSchema, ArgSpec
+from agrun_wasm.contracts.action import ArgSpec, ArgsSchema
 
 FaultReason = Literal["missing", "type", "enum", "not_object", "preflight"]
 
@@ -161,6 +161,6 @@ def json_type(value: Any) -> str:
     if isinstance(value, bool):
         return "a boolean"
     for python, name in ((str, "a string"), ((int, float), "a number"), (list, "an array")):
-        if isinstance(value, python):  # type: ignore[arg-type]
+        if isinstance(value, python):
             return name
     return "an object"

@@ -37,7 +37,7 @@ def clarification_action() -> Action:
     )
 
 
-async def _ask(context: ActionContext, args: dict[str, Any]) -> dict[str, Any]:
+async def _ask(_context: ActionContext, args: dict[str, Any]) -> dict[str, Any]:
     question = args["question"]
     return {
         "control": "continue",

@@ -48,6 +48,11 @@ class Registry:
                 return found
         return self._folded.get(named.strip().removeprefix("functions.").casefold())
 
+    def name_of(self, named: str) -> str | None:
+        """The registered name that `named` is, exactly or as an alias."""
+        found = self._actions.get(named) or self._aliases.get(named)
+        return found.name if found else None
+
     def list(self) -> list[ActionInfo]:
         """Every registered action; public state only."""
         return [action.info() for action in self]

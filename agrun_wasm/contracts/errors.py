@@ -37,7 +37,7 @@ class ErrorInfo(Contract):
 
 
 class AgrunError(Exception):
-    """The host misused the API or handed in a bad state. `code` is stable; `message` says what, where and what to do."""
+    """The host misused the API or gave a bad state. `code` is stable; `message` says what, where and what to do."""
 
     code: ClassVar[str] = "AGRUN_ERROR"
 

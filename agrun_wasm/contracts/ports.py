@@ -36,10 +36,17 @@ class FetchRequest:
 class FetchResponse(Protocol):
     """A response whose head has come. Header names are lower case. `url` is the final one, after redirects."""
 
-    status: int
-    status_text: str
-    headers: Mapping[str, str]
-    url: str
+    @property
+    def status(self) -> int: ...
+
+    @property
+    def status_text(self) -> str: ...
+
+    @property
+    def headers(self) -> Mapping[str, str]: ...
+
+    @property
+    def url(self) -> str: ...
 
     def chunks(self) -> AsyncIterator[bytes]:
         """The body as it comes, after content decoding. Raises FetchError."""
@@ -59,7 +66,8 @@ class FetchError(Exception):
 class Fetch(Protocol):
     """`async with fetch.open(request) as response:`; leaving the block closes the connection, however it is left."""
 
-    platform: Literal["browser", "host"]
+    @property
+    def platform(self) -> Literal["browser", "host"]: ...
 
     def open(self, request: FetchRequest) -> AbstractAsyncContextManager[FetchResponse]: ...
 

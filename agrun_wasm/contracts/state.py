@@ -48,7 +48,7 @@ class ToolRecord(Contract):
 
 
 class ToolContext(Contract):
-    last_result: Any = None
+    last_result: ToolRecord | None = None
     history: list[ToolRecord] = []
 
 
@@ -163,7 +163,9 @@ class CallState(Contract):
     approval_id: str | None = None
     same_as: int | None = None
     outcome: CallOutcome | None = None
-    section: dict[str, Any] | None = None
+    recorded: bool = False
+    #: places in the state's lists that its result stands at (Message.shows)
+    shows: dict[str, list[int]] = {}
 
 
 class CycleState(Contract):

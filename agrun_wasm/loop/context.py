@@ -1,0 +1,113 @@
+"""RunContext: one run while it is driven. The state and everything that is not saved with it.
+
+Holds the ports and the ways to emit; decides nothing. Steps are redacted here, so no secret can reach one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from agrun_wasm.contracts.config import ProviderConfig, RuntimeConfig
+from agrun_wasm.contracts.events import DELTA_TYPES, RunEvent
+from agrun_wasm.contracts.ports import Clock, ModelProvider
+from agrun_wasm.contracts.state import CycleState, RunState
+from agrun_wasm.loop.waiting import StopSignal
+from agrun_wasm.planner.prompt import PromptBuilder
+from agrun_wasm.planner.surface import Surface
+from agrun_wasm.session.transcript import Transcript
+from agrun_wasm.text.redaction import Redactor
+
+
+@dataclass(frozen=True)
+class RunPorts:
+    """What a runtime gives every run: the model's transport, time, hooks, judge, adapters, and the redactor."""
+
+    provider: ModelProvider
+    provider_config: ProviderConfig
+    clock: Clock
+    redactor: Redactor
+    hooks: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    judge: Callable[..., Any] | None = None
+    adapters: Mapping[str, Any] = field(default_factory=dict)
+    #: adapters that each plugin's actions may see, by action name
+    declared_adapters: Mapping[str, list[str]] = field(default_factory=dict)
+    #: saves the state where a process may end: before anyone is asked, and after each cycle
+    save: Callable[[RunState], Any] | None = None
+    web_search_endpoint: str | None = None
+
+
+class RunContext:
+    """One drive of one run, from a start or a resume to its next end."""
+
+    def __init__(
+        self,
+        state: RunState,
+        surface: Surface,
+        ports: RunPorts,
+        publish: Callable[[RunEvent], None],
+    ) -> None:
+        self.state = state
+        self.surface = surface
+        self.ports = ports
+        self.stop = StopSignal()
+        self.transcript = Transcript(state, surface.config.context_budget)
+        self.prompts = PromptBuilder(surface)
+        self._publish = publish
+        left = state.budgets.deadline_left_ms
+        self.deadline_at = None if left is None else ports.clock.now() + left
+        #: has the stream shown the text that is the answer, or may yet be?
+        self.streamed = False
+
+    @property
+    def config(self) -> RuntimeConfig:
+        return self.surface.config
+
+    @property
+    def clock(self) -> Clock:
+        return self.ports.clock
+
+    @property
+    def cycle(self) -> CycleState:
+        """The cycle in progress."""
+        if self.state.cycle is None:
+            raise RuntimeError("no cycle is in progress")
+        return self.state.cycle
+
+    def emit(self, type_: str, /, **detail: Any) -> RunEvent:
+        """Appends a step (or sends a delta) and publishes it."""
+        state = self.state
+        state.seq += 1
+        event = RunEvent(
+            seq=state.seq,
+            type=type_,
+            run_id=state.run_id,
+            cycle=state.cycles_started,
+            at=self.ports.clock.now(),
+            detail=self.ports.redactor.value(detail),
+        )
+        if type_ not in DELTA_TYPES:
+            state.steps.append(event)
+        self._publish(event)
+        return event
+
+    def supersede(self, reason: str) -> None:
+        """Says that text already streamed is not the answer."""
+        if self.streamed:
+            self.streamed = False
+            self.state.partial_text = ""
+            self.emit("answer-superseded", reason=reason)
+
+    def keep_deadline(self) -> None:
+        """Writes what is left of the deadline into the state; called whenever the drive ends or saves."""
+        if self.deadline_at is not None:
+            self.state.budgets.deadline_left_ms = max(0.0, self.deadline_at - self.clock.now())
+
+    def deadline_passed(self) -> bool:
+        return self.deadline_at is not None and self.clock.now() >= self.deadline_at
+
+    async def save(self) -> None:
+        if self.ports.save is not None:
+            self.keep_deadline()
+            await self.ports.save(self.state)

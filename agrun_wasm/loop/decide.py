@@ -1,0 +1,134 @@
+"""Decide: asks the model until there is a valid decision, a failure, or too many invalid ones. Rules: document 2, 2.3.
+
+An invalid decision costs no step: the same cycle asks again. Envelope mode has one repair call for each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from agrun_wasm.contracts.decision import Decision
+from agrun_wasm.contracts.errors import ErrorInfo, ProviderError
+from agrun_wasm.contracts.model import Message, ModelReply, ModelRequest
+from agrun_wasm.loop.budget import out_of_budget
+from agrun_wasm.loop.context import RunContext
+from agrun_wasm.loop.model_call import call_model
+from agrun_wasm.loop.orient import orient
+from agrun_wasm.loop.outcome import Failed, OutOfBudget
+from agrun_wasm.planner.envelope import InvalidDecision
+from agrun_wasm.planner.messages import decision_message, observation_message, result_message
+from agrun_wasm.planner.reading import preview, read_envelope_reply, read_native_reply
+
+
+async def decide(ctx: RunContext) -> Failed | OutOfBudget | None:
+    """Sets the cycle's decision and spends its step. Raises ProviderError, Stopped, DeadlineReached."""
+    cycle, counters = ctx.cycle, ctx.state.loop_state
+    while cycle.decision is None:
+        request = orient(ctx)
+        reply = await _ask(ctx, request)
+        if reply is None:
+            continue  # fallen back to envelope mode; the same cycle asks again
+        try:
+            decision, reply = await _read(ctx, request, reply)
+        except _Rejected as rejected:
+            if failed := _reject(ctx, rejected):
+                return failed
+            if spent := out_of_budget(ctx):
+                return spent
+            continue
+        counters.invalid_decisions = 0
+        if message := decision_message(reply, cycle.cycle):
+            ctx.transcript.append(message)
+        if ctx.streamed and not getattr(decision, "from_text", False):
+            ctx.supersede("the text was not the answer")
+        cycle.decision = decision
+        cycle.phase = "decided"
+        ctx.state.budgets.steps_left -= 1
+    return None
+
+
+class _Rejected(Exception):
+    """A reply that is no decision: the last reply and the fault."""
+
+    def __init__(self, reply: ModelReply, fault: InvalidDecision) -> None:
+        super().__init__(fault.message)
+        self.reply = reply
+        self.fault = fault
+
+
+async def _ask(ctx: RunContext, request: ModelRequest) -> ModelReply | None:
+    """The planner's reply; None after falling back to envelope mode."""
+    native = ctx.state.planner_mode == "native_tools"
+    ctx.emit("planner-requested", mode=ctx.state.planner_mode, messages=len(request.messages), tools=len(request.tools))
+    try:
+        reply = await call_model(ctx, request, shown=native)
+    except ProviderError as error:
+        if not (native and error.protocol_failure) or ctx.config.native_tools_failure_policy == "hard_fail":
+            raise
+        ctx.emit("planner-mode-fallback", reason=ctx.ports.redactor.text(error.message))
+        ctx.state.planner_mode = "envelope"
+        return None
+    ctx.emit("planner-responded", finish=reply.finish, toolCalls=[call.name for call in reply.tool_calls])
+    return reply
+
+
+async def _read(ctx: RunContext, request: ModelRequest, reply: ModelReply) -> tuple[Decision, ModelReply]:
+    """The decision and the reply it stood in (the repair's, where there was one); raises _Rejected."""
+    surface, state = ctx.surface, ctx.state
+    if state.planner_mode == "native_tools":
+        try:
+            return read_native_reply(surface, state, reply), reply
+        except InvalidDecision as fault:
+            raise _Rejected(reply, fault) from None
+    try:
+        return read_envelope_reply(surface, state, reply.text), reply
+    except InvalidDecision as fault:
+        first = fault
+    ctx.emit("planner-repair-requested", reason=first.reason, error=first.message)
+    repaired = await call_model(ctx, _repair_request(request, reply, first), shown=False)
+    try:
+        decision = read_envelope_reply(surface, state, repaired.text)
+    except InvalidDecision as fault:
+        ctx.emit("planner-repair-completed", ok=False)
+        raise _Rejected(repaired, fault) from None
+    ctx.emit("planner-repair-completed", ok=True)
+    return decision, repaired
+
+
+def _repair_request(request: ModelRequest, reply: ModelReply, fault: InvalidDecision) -> ModelRequest:
+    asked = [Message(role="assistant", kind="decision", text=reply.text)] if reply.text.strip() else []
+    text = f"That reply is no decision: {fault.message}\nReply again with exactly one JSON object in one of the forms."
+    asked.append(Message(role="user", kind="observation", text=text))
+    return replace(request, purpose="repair", messages=(*request.messages, *asked))
+
+
+def _reject(ctx: RunContext, rejected: _Rejected) -> Failed | None:
+    """Counts an invalid decision and tells the model; the failure when it was one too many."""
+    reply, fault = rejected.reply, rejected.fault
+    counters = ctx.state.loop_state
+    counters.invalid_decisions += 1
+    ctx.emit("planner-invalid-decision", reason=fault.reason, preview=preview(reply.text, reply.tool_calls))
+    ctx.supersede("the reply was no decision")
+    if counters.invalid_decisions >= ctx.config.max_invalid_decisions:
+        last = f"{fault.reason}: {fault.message}"
+        return Failed(
+            ErrorInfo(
+                code="PLANNER_OUTPUT_INVALID",
+                message=f"{counters.invalid_decisions} invalid decisions in a row; the last: {last}",
+                hint="Use a model that follows the format or calls tools, or raise maxInvalidDecisions.",
+                details={"reason": fault.reason},
+            )
+        )
+    cycle = ctx.cycle.cycle
+    if message := decision_message(reply, cycle):
+        ctx.transcript.append(message)
+    names = ", ".join(action.name for action in ctx.surface.offered(ctx.state))
+    text = f"Invalid decision ({fault.reason}): {fault.message}"
+    if names and "valid names" not in text:
+        text += f"; valid names: {names}"
+    if reply.tool_calls:
+        for call in reply.tool_calls:
+            ctx.transcript.append(result_message(call.id, call.name, text, cycle, None))
+    else:
+        ctx.transcript.append(observation_message(text, cycle))
+    return None

@@ -1,0 +1,203 @@
+"""The one pipeline for a call: single, in a batch, in a plan, or approved. Rules: document 2, 2.4 Dispatch.
+
+resolve, available, args, preflight, guardrail, policy, judge, execute, check, record; `execute` and after stand in
+`loop/execute`. A plan's validation takes the same checks without running anything.
+"""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import Any
+
+from agrun_wasm.actions import guardrail
+from agrun_wasm.actions.arguments import ArgFault, check_args
+from agrun_wasm.actions.definition import Action, Refused
+from agrun_wasm.actions.policy import ask_judge, judged, needs_judge, tightened_by_skill
+from agrun_wasm.contracts.policy import PolicyDecision, PolicyEntry
+from agrun_wasm.contracts.state import CallOutcome, CallState
+from agrun_wasm.loop.context import RunContext
+from agrun_wasm.loop.waiting import DeadlineReached, TimedOut, bounded
+from agrun_wasm.planner.envelope import EnvelopeReader
+
+JUDGE_TIMEOUT_MS = 5_000
+HOOK_TIMEOUT_MS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A call that passed the checks before policy: its action and canonical arguments."""
+
+    action: Action
+    args: dict[str, Any]
+    skill_entry: PolicyEntry | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A call that goes no further. `problem` is the code that a plan reports (2.7)."""
+
+    outcome: CallOutcome
+    problem: str
+
+
+def where_of(call: CallState, key: str | None) -> dict[str, int]:
+    """`batchIndex` or `planIndex` for the steps about an item."""
+    return {} if key is None or call.index is None else {key: call.index}
+
+
+def check_call(ctx: RunContext, call: CallState, key: str | None) -> Ready | Rejected:
+    """Resolve, available, args, preflight: emits their steps, runs nothing."""
+    where = where_of(call, key)
+    action = ctx.surface.registry.get(call.call.action_name or "")
+    if call.call.invalid or action is None or (call.approval_id and ctx.surface.disabled(action, ctx.state)):
+        return _unavailable(ctx, call, where, key)
+    if call.call.args is None:
+        return _bad_args(ctx, action, ArgFault(None, "not_object", str(call.call.args_fault)), where)
+    extras = action.built_in
+    given = call.args or call.call.args
+    entry = extras.gate(ctx.state, given) if extras and extras.gate else None
+    if entry is not None and entry.action == "deny":
+        decision = tightened_by_skill(ctx.surface.policy(action), entry)
+        return _denied(ctx, decision, where, quiet=key == "planIndex")
+    checked = check_args(action.args_schema, given)
+    if checked.rewrites:
+        ctx.emit("action-args-alias-rewrite", actionName=action.name, rewrites=checked.rewrites, **where)
+    if checked.fault:
+        return _bad_args(ctx, action, checked.fault, where)
+    args = checked.args
+    if extras and extras.prepare:
+        prepared = extras.prepare(ctx.state, args)
+        for type_, detail in prepared.steps:
+            ctx.emit(type_, **{"actionName": action.name, **detail, **where})
+        if isinstance(prepared, Refused):
+            fault = ArgFault(prepared.key, prepared.reason, prepared.error)
+            return _bad_args(ctx, action, fault, where, dict(prepared.detail), prepared.problem)
+        args = prepared.args
+    return Ready(action, args, entry)
+
+
+def guard_call(ctx: RunContext, ready: Ready, where: dict[str, int]) -> CallOutcome | None:
+    """The guardrail's block, or None."""
+    config, counts = ctx.config.action_guardrail, ctx.state.loop_state.action_guardrail
+    fact = guardrail.check(config, counts, ready.action.name, ready.args)
+    if fact is None:
+        return None
+    ctx.emit("action-guardrail-blocked", actionName=fact.action_name, kind=fact.kind, count=fact.count, **where)
+    words = "failed" if fact.kind == "exact_failure" else "gave the same result"
+    text = f"not run: this very call {words} {fact.count} times; use other arguments or another way"
+    return CallOutcome(
+        kind="guardrail_blocked", ok=False, summary="blocked by the guardrail", error=text, observation=text
+    )
+
+
+async def authorise(ctx: RunContext, ready: Ready, where: dict[str, int]) -> PolicyDecision:
+    """Policy, judge and hook for a call that nobody has approved yet."""
+    decision = tightened_by_skill(ctx.surface.policy(ready.action), ready.skill_entry)
+    if ctx.ports.judge is not None and needs_judge(ready.action, decision):
+        decision = await _judge(ctx, ready, decision)
+        ctx.emit("action-permission-judge", **decision.to_json(), **where)
+    hook = ctx.ports.hooks.get("beforeAction")
+    if hook is not None and decision.action != "deny":
+        decision = await _before_action(ctx, ready, decision)
+    return decision
+
+
+def deny(ctx: RunContext, decision: PolicyDecision, where: dict[str, int]) -> CallOutcome:
+    """Step policy-denied and what the model is told."""
+    return _denied(ctx, decision, where, quiet=False).outcome
+
+
+async def _judge(ctx: RunContext, ready: Ready, decision: PolicyDecision) -> PolicyDecision:
+    if ctx.ports.judge is None:
+        return decision
+    try:
+        action, reason = await bounded(
+            ask_judge(ctx.ports.judge, decision, ready.args),
+            clock=ctx.clock,
+            stop=ctx.stop.waiter(model_call=False),
+            timeout_ms=JUDGE_TIMEOUT_MS,
+            deadline_at=ctx.deadline_at,
+        )
+    except TimedOut:
+        return judged(decision, "ask", "the judge did not answer in time")
+    except DeadlineReached:
+        raise
+    except Exception as error:  # a host's code may fail in any way; that means ask, never a silent run (2.6)
+        return judged(decision, "ask", f"the judge failed: {error}")
+    return judged(decision, action, reason)
+
+
+async def _before_action(ctx: RunContext, ready: Ready, decision: PolicyDecision) -> PolicyDecision:
+    try:
+        reason = await call_hook(ctx, "beforeAction", decision.to_json(), ready.args)
+    except DeadlineReached:
+        raise
+    except Exception as error:
+        changed = {"action": "ask", "source": "hook", "reason": f"the beforeAction hook failed: {_words(error)}"}
+        return decision.model_copy(update=changed)
+    if reason is None:
+        return decision
+    return decision.model_copy(update={"action": "deny", "source": "hook", "reason": str(reason)})
+
+
+def _words(error: Exception) -> str:
+    return str(error) or type(error).__name__
+
+
+async def call_hook(ctx: RunContext, name: str, *args: Any) -> Any:
+    """A hook's answer within its 10 s; raises what the hook raises, or TimedOut."""
+
+    async def run() -> Any:
+        value = ctx.ports.hooks[name](*args)
+        return await value if inspect.isawaitable(value) else value
+
+    return await bounded(
+        run(),
+        clock=ctx.clock,
+        stop=ctx.stop.waiter(model_call=False),
+        timeout_ms=HOOK_TIMEOUT_MS,
+        deadline_at=ctx.deadline_at,
+    )
+
+
+def _unavailable(ctx: RunContext, call: CallState, where: dict[str, int], key: str | None) -> Rejected:
+    asked = call.call
+    if asked.invalid is None:
+        asked = asked.model_copy(update={"invalid": "disabled_action"})
+    text = EnvelopeReader(ctx.surface, ctx.state).explain_invalid(asked)
+    reason = asked.invalid or "unknown_action"
+    if key == "batchIndex":
+        ctx.emit("planner-invalid-decision", reason=reason, preview=asked.named[:200], **where)
+    return Rejected(CallOutcome(kind="invalid", ok=False, summary=reason, error=text, observation=text), reason)
+
+
+def _bad_args(
+    ctx: RunContext,
+    action: Action,
+    fault: ArgFault,
+    where: dict[str, int],
+    detail: dict[str, Any] | None = None,
+    problem: str = "args_invalid",
+) -> Rejected:
+    ctx.emit(
+        "action-args-invalid",
+        actionName=action.name,
+        key=fault.key,
+        reason=fault.reason,
+        error=fault.error,
+        **(detail or {}),
+        **where,
+    )
+    text = f"not run: the arguments of {action.name} are not valid: {fault.error}"
+    return Rejected(
+        CallOutcome(kind="args_invalid", ok=False, summary=fault.error, error=text, observation=text), problem
+    )
+
+
+def _denied(ctx: RunContext, decision: PolicyDecision, where: dict[str, int], *, quiet: bool) -> Rejected:
+    if not quiet:  # a plan's validation reports a problem instead of the step (2.7)
+        ctx.emit("policy-denied", **decision.to_json(), **where)
+    text = f"not run: {decision.action_name} is denied by policy ({decision.reason})"
+    outcome = CallOutcome(kind="policy_denied", ok=False, summary="denied by policy", error=text, observation=text)
+    return Rejected(outcome, "policy_not_allow")

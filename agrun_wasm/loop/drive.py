@@ -1,0 +1,129 @@
+"""The drive: cycles from a start or a resume to the run's next end. Inside, errors are values; none is lost.
+
+Owns the order observe, orient, decide, act, evaluate, and which end each exception is.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from agrun_wasm.contracts.errors import ErrorInfo, ProviderError
+from agrun_wasm.loop import finish
+from agrun_wasm.loop.act import act, close_calls, interrupted_results
+from agrun_wasm.loop.approved import answer_approvals
+from agrun_wasm.loop.budget import out_of_budget
+from agrun_wasm.loop.context import RunContext
+from agrun_wasm.loop.decide import decide
+from agrun_wasm.loop.evaluate import before_door, close_cycle, evaluate, write
+from agrun_wasm.loop.observe import observe
+from agrun_wasm.loop.outcome import Answer, Blocked, Failed, GoOn, Outcome, OutOfBudget, WriteAnswer
+from agrun_wasm.loop.waiting import DeadlineReached, Stopped
+from agrun_wasm.session.approvals import Resolution
+
+_log = logging.getLogger("agrun_wasm")
+
+
+async def start(ctx: RunContext) -> None:
+    """A new run."""
+    ctx.emit("run-started", prompt=ctx.state.request.prompt, maxSteps=ctx.state.budgets.steps_left)
+    mode, asked = ctx.state.planner_mode, ctx.config.planner_mode
+    reason = "auto resolves to native tools" if asked == "auto" else "set by plannerMode"
+    ctx.emit("planner-mode-resolved", mode=mode, reason=reason)
+    await _drive(ctx, None)
+
+
+async def resume(ctx: RunContext, resolutions: list[Resolution]) -> None:
+    """A run that was blocked, paused or interrupted goes on from its state."""
+    ctx.state.status = "running"
+    ctx.state.output = None
+    ctx.state.error = None
+    ctx.state.final_answer_source = None
+    await _drive(ctx, resolutions)
+
+
+async def _drive(ctx: RunContext, resolutions: list[Resolution] | None) -> None:
+    try:
+        outcome = await _go_on(ctx, resolutions)
+    except Stopped:
+        interrupted_results(ctx)
+        close_cycle_as(ctx, "aborted")
+        finish.abort(ctx)
+    except DeadlineReached:
+        finish.pause(ctx, OutOfBudget("deadline"))
+    except ProviderError as error:
+        close_cycle_as(ctx, "failed")
+        finish.fail(ctx, Failed(error.info()))
+    except Exception as error:  # nothing that a host's code or our own does wrong may lose the run's state
+        _log.exception("a run failed in the runtime")
+        close_cycle_as(ctx, "failed")
+        info = ErrorInfo(
+            code="INTERNAL",
+            message=f"{type(error).__name__}: {error}",
+            hint="This is a fault of the runtime or of a host's part; the state is kept.",
+        )
+        finish.fail(ctx, Failed(info))
+    else:
+        _leave(ctx, outcome)
+
+
+async def _go_on(ctx: RunContext, resolutions: list[Resolution] | None) -> Outcome:
+    """Cycles until an outcome that ends the run."""
+    if resolutions is not None and ctx.state.cycle is not None and ctx.state.approvals.pending:
+        effects = await answer_approvals(ctx, resolutions)
+        outcome = await evaluate(ctx, close_calls(ctx, effects))
+        if not isinstance(outcome, GoOn):
+            return outcome
+        await ctx.save()
+    while True:
+        if ctx.stop.cancelled:
+            raise Stopped
+        if ctx.state.cycle is None:
+            if spent := out_of_budget(ctx):
+                return spent
+            if ctx.state.budgets.steps_left < 1:
+                return await _steps_spent(ctx)
+            observe(ctx)
+        outcome = await _cycle(ctx)
+        if not isinstance(outcome, GoOn):
+            return outcome
+        await ctx.save()
+
+
+async def _cycle(ctx: RunContext) -> Outcome:
+    """Decide, act, evaluate. A decision that overspends is kept for after an extension, unless it ends the run."""
+    ended = await decide(ctx)
+    if ended is not None:
+        return ended
+    decision = ctx.cycle.decision
+    if decision is not None and decision.type not in ("final", "clarify") and (spent := out_of_budget(ctx)):
+        return close_cycle(ctx, spent)
+    return await evaluate(ctx, await act(ctx))
+
+
+async def _steps_spent(ctx: RunContext) -> Outcome:
+    """The steps are out: one last finaliser call, or a continuation."""
+    if not ctx.config.finalize_on_exhaustion:
+        return OutOfBudget("steps")
+    answer = await write(ctx, WriteAnswer())
+    return await before_door(ctx, answer) if isinstance(answer, Answer) else answer
+
+
+def _leave(ctx: RunContext, outcome: Outcome) -> None:
+    if isinstance(outcome, Answer):
+        finish.deliver(ctx, outcome)
+    elif isinstance(outcome, Blocked):
+        finish.block(ctx, outcome)
+    elif isinstance(outcome, OutOfBudget):
+        finish.pause(ctx, outcome)
+    elif isinstance(outcome, Failed):
+        finish.fail(ctx, outcome)
+    else:
+        raise RuntimeError(f"{type(outcome).__name__} ends no run")
+
+
+def close_cycle_as(ctx: RunContext, label: str) -> None:
+    """The record of a cycle that was cut; one that never got its decision has spent no step and leaves none."""
+    if ctx.state.cycle is not None and ctx.state.cycle.decision is not None:
+        close_cycle(ctx, GoOn())
+        ctx.state.cycles[-1].evaluate["outcome"] = label
+    ctx.state.cycle = None

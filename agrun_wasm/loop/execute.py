@@ -1,0 +1,181 @@
+"""Running a call that may run, and recording what came of it. Rules: document 2, 2.4 Context and result, Failures."""
+
+from __future__ import annotations
+
+import inspect
+from copy import deepcopy
+from typing import Any
+
+from agrun_wasm.actions import guardrail
+from agrun_wasm.actions.context import ActionContext, BuiltInContext
+from agrun_wasm.actions.protocol import ActionResult, ProtocolError, as_json, read_result
+from agrun_wasm.contracts.effects import EffectOnState
+from agrun_wasm.contracts.state import CallOutcome, CallState, ToolRecord
+from agrun_wasm.loop.context import RunContext
+from agrun_wasm.loop.dispatch import Ready, call_hook, where_of
+from agrun_wasm.loop.effects import apply_effects
+from agrun_wasm.loop.waiting import DeadlineReached, Stopped, TimedOut, bounded
+from agrun_wasm.planner.messages import render_output
+from agrun_wasm.skills.final import result_kind_of
+from agrun_wasm.skills.tools import NON_TERMINAL_KINDS
+from agrun_wasm.text.shorten import cut_middle
+
+#: characters of a result that its step shows; the whole stands in toolContext
+STEP_RESULT_CHARS = 1_000
+
+
+async def execute(ctx: RunContext, call: CallState, ready: Ready, key: str | None) -> tuple[EffectOnState, ...]:
+    """Runs the call and sets its outcome; gives the effects to apply when it is recorded. Raises Stopped only."""
+    action, where = ready.action, where_of(call, key)
+    args, ignored = _own_args(ready)
+    detail: dict[str, Any] = {"actionName": action.name, "args": ready.args, **where}
+    if ignored:
+        detail["ignoredArgs"] = ignored
+    ctx.emit("action-executing", **detail)
+    try:
+        value = await bounded(
+            _invoke(ctx, call, ready, args),
+            clock=ctx.clock,
+            stop=ctx.stop.waiter(model_call=False),
+            timeout_ms=action.timeout_ms,
+            deadline_at=ctx.deadline_at,
+        )
+    except Stopped:
+        raise
+    except TimedOut:
+        ctx.emit("action-timeout", actionName=action.name, timeoutMs=action.timeout_ms, **where)
+        _failed(ctx, call, ready, where, "timeout", f"it took longer than {action.timeout_ms} ms and was cancelled")
+        return ()
+    except DeadlineReached:
+        ctx.emit("action-failed", actionName=action.name, error="deadline", stage="execute", **where)
+        call.outcome = _failure("deadline", action.name, "the run's deadline passed while it ran")
+        return ()
+    except Exception as error:  # a host's action may fail in any way; the model is told, the run goes on
+        text = ctx.ports.redactor.text(str(error) or type(error).__name__)
+        ctx.emit("action-failed", actionName=action.name, error=text, stage="execute", **where)
+        _failed(ctx, call, ready, where, "failed", text)
+        return ()
+    try:
+        result = read_result(value, built_in=action.built_in is not None)
+    except ProtocolError as error:
+        ctx.emit("action-protocol-error", actionName=action.name, error=str(error), **where)
+        _failed(ctx, call, ready, where, "protocol_error", str(error))
+        return ()
+    output = await _after_action(ctx, action.name, result)
+    call.outcome = CallOutcome(
+        kind="executed",
+        ok=ActionResult(result.control, output, result.summary).ok,
+        output=output,
+        has_output=True,
+        control=result.control,
+        summary=result.summary,
+        observation=_observation(ctx, ready, output),
+    )
+    shown = cut_middle(call.outcome.observation, STEP_RESULT_CHARS)
+    ctx.emit(
+        "action-executed",
+        actionName=action.name,
+        ok=call.outcome.ok,
+        summary=result.summary,
+        result=shown,
+        **where,
+    )
+    _count(ctx, ready, where, ok=call.outcome.ok, output=output)
+    return result.effects
+
+
+def record(ctx: RunContext, call: CallState, key: str | None, effects: tuple[EffectOnState, ...]) -> None:
+    """Enters an output into toolContext and applies effects; called in call order, once for each call."""
+    outcome = call.outcome
+    if outcome is None or call.recorded:
+        return
+    call.recorded = True
+    lists = _lists(ctx)
+    before = {name: len(entries) for name, entries in lists.items()}
+    if outcome.has_output:
+        index = call.index if key == "planIndex" else None
+        entry = ToolRecord(action_name=call.call.action_name or "", plan_index=index, output=outcome.output)
+        ctx.state.tool_context.history.append(entry)
+        ctx.state.tool_context.last_result = entry
+    apply_effects(ctx, effects)
+    for name, entries in _lists(ctx).items():
+        if places := list(range(before[name], len(entries))):
+            call.shows[name] = places
+
+
+def _lists(ctx: RunContext) -> dict[str, list[Any]]:
+    """The lists that a handoff's inputFilter may trim from what later calls are shown (2.9)."""
+    research = ctx.state.research_context
+    return {
+        "toolHistory": ctx.state.tool_context.history,
+        "readSources": research.read_sources,
+        "searchResults": research.search_results,
+    }
+
+
+async def _invoke(ctx: RunContext, call: CallState, ready: Ready, args: dict[str, Any]) -> Any:
+    value = ready.action.execute(_action_context(ctx, call, ready), args)
+    return await value if inspect.isawaitable(value) else value
+
+
+def _action_context(ctx: RunContext, call: CallState, ready: Ready) -> ActionContext:
+    kind = BuiltInContext if ready.action.built_in else ActionContext
+    declared = ctx.ports.declared_adapters.get(ready.action.name, ())
+    return kind(
+        idempotency_key=call.sequence_id,
+        cancel=ctx.stop,
+        agent_skills=ctx.surface.catalog.summaries(),
+        web_search_endpoint=ctx.ports.web_search_endpoint,
+        adapters={name: ctx.ports.adapters[name] for name in declared},
+        _state=ctx.state,
+    )
+
+
+def _own_args(ready: Ready) -> tuple[dict[str, Any], list[str]]:
+    """A typed function is given its own parameters only."""
+    args = deepcopy(ready.args)  # an action may change what it was given, the record of the call stays
+    takes = ready.action.parameters
+    if takes is None:
+        return args, []
+    ignored = [key for key in args if key not in takes]
+    return {key: value for key, value in args.items() if key in takes}, ignored
+
+
+async def _after_action(ctx: RunContext, name: str, result: ActionResult) -> Any:
+    output = ctx.ports.redactor.value(result.output)
+    if "afterAction" not in ctx.ports.hooks:
+        return output
+    try:
+        replacement = await call_hook(ctx, "afterAction", output)
+        return output if replacement is None else as_json(replacement)
+    except Stopped:
+        raise
+    except Exception as error:  # the output is kept, the failure noted (2.2)
+        notes = ctx.state.diagnostics.setdefault("hooks", [])
+        notes.append({"hook": "afterAction", "actionName": name, "error": str(error) or type(error).__name__})
+        return output
+
+
+def _observation(ctx: RunContext, ready: Ready, output: Any) -> str:
+    text = render_output(ready.action, output, ctx.config.tool_result_chars)
+    kind = result_kind_of(output)
+    if kind in NON_TERMINAL_KINDS:
+        return f"{text}\n(resultKind {kind}: a step on the way, not the evidence; go on)"
+    return text
+
+
+def _failed(ctx: RunContext, call: CallState, ready: Ready, where: dict[str, int], kind: Any, error: str) -> None:
+    call.outcome = _failure(kind, ready.action.name, error)
+    _count(ctx, ready, where, ok=False, output=None)
+
+
+def _failure(kind: Any, name: str, error: str) -> CallOutcome:
+    text = f"{name} failed: {error}"
+    return CallOutcome(kind=kind, ok=False, summary=text[:120], error=error, observation=text)
+
+
+def _count(ctx: RunContext, ready: Ready, where: dict[str, int], *, ok: bool, output: Any) -> None:
+    config, counts = ctx.config.action_guardrail, ctx.state.loop_state.action_guardrail
+    fact = guardrail.record(config, counts, ready.action.name, ready.args, ok=ok, output=output)
+    if fact is not None:
+        ctx.emit("action-guardrail-warned", actionName=fact.action_name, kind=fact.kind, count=fact.count, **where)

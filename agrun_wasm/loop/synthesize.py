@@ -1,0 +1,137 @@
+"""Per-action synthesis: one isolated call for each section, intro and outro, then the stitched text. Rules: 2.7."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from agrun_wasm.contracts.decision import PlanDecision, PlanItem
+from agrun_wasm.contracts.errors import ProviderError
+from agrun_wasm.contracts.model import ModelRequest
+from agrun_wasm.contracts.state import CallState
+from agrun_wasm.loop.budget import out_of_budget
+from agrun_wasm.loop.context import RunContext
+from agrun_wasm.loop.endings import final_result
+from agrun_wasm.loop.model_call import call_model
+from agrun_wasm.loop.outcome import Answer, Outcome
+from agrun_wasm.loop.stitch import SectionText, clean_part, stitch
+from agrun_wasm.planner.writing import part_request
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    text: str
+    failure: str | None = None
+    reused: bool = False
+
+
+async def synthesize(ctx: RunContext, plan: PlanDecision, calls: list[CallState]) -> Outcome:
+    """The stitched answer; OutOfBudget, without stitching, when a budget was spent on the way."""
+    intro_prompt = _prompt(plan.stitch.intro_prompt if plan.stitch else None)
+    outro_prompt = _prompt(plan.stitch.outro_prompt if plan.stitch else None)
+    ctx.emit(
+        "synthesize-per-action-start",
+        sectionCount=len(calls),
+        hasIntro=intro_prompt is not None,
+        hasOutro=outro_prompt is not None,
+    )
+    room = asyncio.Semaphore(ctx.config.max_section_parallel)
+    overview = "\n".join(_overview(call) for call in calls)
+
+    async def section(call: CallState) -> _Part:
+        part = _ready_made(ctx, call) or await _write(ctx, room, _section_request(ctx, call))
+        _done(ctx, call.index or 0, part)
+        return part
+
+    async def around(name: str, prompt: str | None) -> _Part | None:
+        if prompt is None:
+            return None
+        purpose = "intro" if name == "intro" else "outro"
+        request = part_request(ctx.config, ctx.state, purpose, prompt, f"Results, one line each:\n{overview}")  # type: ignore[arg-type]
+        part = await _write(ctx, room, request)
+        _done(ctx, name, part)
+        return part
+
+    work = [*(section(call) for call in calls), around("intro", intro_prompt), around("outro", outro_prompt)]
+    *parts, intro, outro = await _all(work)
+    if spent := out_of_budget(ctx):
+        return spent
+    sections = [
+        SectionText(_title(call), part.text, part.failure)
+        for call, part in zip(calls, parts, strict=True)
+        if part is not None
+    ]
+    text = stitch(sections, plan.stitch, intro.text if intro else None, outro.text if outro else None)
+    failed = sum(1 for section_ in sections if section_.failure is not None)
+    ctx.emit("synthesize-stitch-done", sectionCount=len(sections), failedSectionCount=failed)
+    return Answer(text, "plan_synthesize")
+
+
+async def _all(work: list) -> list[_Part | None]:  # type: ignore[type-arg]
+    """All parts; the first exception cancels the others."""
+    tasks = [asyncio.ensure_future(part) for part in work]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _ready_made(ctx: RunContext, call: CallState) -> _Part | None:
+    """What needs no call: a failed item, or a final tool result's own markdown."""
+    outcome = call.outcome
+    if outcome is None or not outcome.has_output:
+        return _Part("", failure=(outcome.error if outcome else None) or "not run")
+    final = final_result(ctx, call, "planIndex", quiet=True)
+    if isinstance(final, Answer):
+        text = clean_part(final.text)
+        return _Part(text, failure=None if text.strip() else "empty text", reused=True)
+    return None
+
+
+async def _write(ctx: RunContext, room: asyncio.Semaphore, request: ModelRequest) -> _Part:
+    async with room:
+        if out_of_budget(ctx):
+            return _Part("", failure="the budget was spent")
+        try:
+            reply = await call_model(ctx, request, shown=False)
+        except ProviderError as error:
+            return _Part("", failure=f"{error.code}: {ctx.ports.redactor.text(error.message)}")
+    text = clean_part(reply.text)
+    return _Part(text) if text.strip() else _Part("", failure="empty text")
+
+
+def _section_request(ctx: RunContext, call: CallState) -> ModelRequest:
+    item = call.call
+    prompt = item.section.prompt if isinstance(item, PlanItem) and item.section else None
+    observation = call.outcome.observation if call.outcome else ""
+    material = f"Result of {item.action_name}:\n{observation}"
+    return part_request(ctx.config, ctx.state, "section", prompt or "", material)
+
+
+def _done(ctx: RunContext, place: int | str, part: _Part) -> None:
+    ctx.emit(
+        "synthesize-section-done",
+        sectionIndex=place,
+        ok=part.failure is None,
+        reusedDirectFinal=part.reused,
+        error=part.failure,
+    )
+
+
+def _overview(call: CallState) -> str:
+    outcome = call.outcome
+    name = call.call.action_name
+    if outcome is None:
+        return f"- {name}: not run"
+    return f"- {name}: {outcome.summary if outcome.has_output else outcome.error}"
+
+
+def _title(call: CallState) -> str | None:
+    item = call.call
+    return item.section.title if isinstance(item, PlanItem) and item.section else None
+
+
+def _prompt(value: object) -> str | None:
+    return value if isinstance(value, str) and value.strip() else None

@@ -1,0 +1,267 @@
+"""Runtime: the public face. A composition, its ports, and the runs and sessions on it. Rules: document 2, 2.1."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from agrun_wasm.contracts.config import RuntimeConfig
+from agrun_wasm.contracts.errors import ConfigInvalid
+from agrun_wasm.contracts.naming import did_you_mean
+from agrun_wasm.contracts.policy import PolicyDecision
+from agrun_wasm.contracts.ports import Clock, Fetch, Ids, Store
+from agrun_wasm.contracts.request import RunInput
+from agrun_wasm.contracts.result import RunResult
+from agrun_wasm.contracts.state import RunState
+from agrun_wasm.contracts.validation import parse
+from agrun_wasm.loop.budget import new_budgets
+from agrun_wasm.loop.context import RunPorts
+from agrun_wasm.planner.surface import Surface
+from agrun_wasm.providers.registry import create_provider
+from agrun_wasm.runtime import inspection
+from agrun_wasm.runtime.actions_view import ActionsView
+from agrun_wasm.runtime.composition import HostParts, compose_surface
+from agrun_wasm.runtime.default_ports import default_clock, default_fetch, default_ids
+from agrun_wasm.runtime.results import result_of
+from agrun_wasm.runtime.secrets import Secrets
+from agrun_wasm.runtime.sessions import Busy, Session, Sessions
+from agrun_wasm.runtime.starting import RunStart
+from agrun_wasm.session.saved import load_state
+from agrun_wasm.skills.skill import Skill
+
+HOOKS = ("beforeAction", "afterAction", "beforeFinalize")
+Input = str | Mapping[str, Any] | RunInput
+
+
+class Runtime:
+    """An agent runtime over one composition.
+
+    Keywords are the keys of RuntimeConfig in either spelling, and the ports: `fetch`, `store`, `clock`, `ids`,
+    `hooks`, `adapters`. `config` takes a saved config as a mapping or a RuntimeConfig instead. Raises CONFIG_INVALID
+    and COMPOSITION_INVALID; nothing is contacted before a run.
+    """
+
+    def __init__(
+        self,
+        config: RuntimeConfig | Mapping[str, Any] | None = None,
+        *,
+        fetch: Fetch | None = None,
+        store: Store | None = None,
+        clock: Clock | None = None,
+        ids: Ids | None = None,
+        hooks: Mapping[str, Any] | None = None,
+        adapters: Mapping[str, Any] | None = None,
+        **keys: Any,
+    ) -> None:
+        self.config = _read_config(config, keys)
+        self._clock = clock or default_clock()
+        self._ids = ids or default_ids()
+        self._store = store
+        self._secrets = Secrets(self.config)
+        self._hooks = _read_hooks(hooks or {})
+        self._adapters = dict(adapters or {})
+        self._fetch = fetch or default_fetch()
+        self._surface = self._compose(())
+        provider_config = self._secrets.provider_config()
+        self._provider_config = provider_config
+        self._provider = create_provider(provider_config, self.config.providers, self._fetch, self._clock)
+        _check_pricing(self.config, provider_config.model)
+        self._sessions = Sessions(self._store, self._ids)
+        self.used_approvals: set[str] = set()
+        self.actions = ActionsView(self._surface)
+
+    def stream(self, input: Input, *, session: str | None = None, busy: Busy = "wait") -> RunStart:  # noqa: A002
+        """`async with runtime.stream(...) as run:` starts a run and gives its handle; leaving the block stops it.
+
+        Raises CONFIG_INVALID for an input that is none.
+        """
+        asked = read_input(input)
+        return RunStart(self, session, busy, lambda state_session: self._new_state(asked, state_session))
+
+    async def run(self, input: Input, *, session: str | None = None, busy: Busy = "wait") -> RunResult:  # noqa: A002
+        """Runs to the next end. Cancelling this call stops the run."""
+        async with self.stream(input, session=session, busy=busy) as run:
+            return await run.result()
+
+    def stream_resume(
+        self,
+        state: Mapping[str, Any] | str,
+        decisions: Mapping[str, Any] | None = None,
+        *,
+        extend: Mapping[str, Any] | None = None,
+    ) -> RunStart:
+        """Goes on with a blocked, paused or interrupted run, from `result.state` (or a run id, with a store).
+
+        `decisions` maps approval ids to "approve", "deny" or `{decision, note}`; `extend` adds to the budgets. Entering
+        raises APPROVAL_INVALID, STATE_INVALID, STATE_VERSION_UNSUPPORTED or CONFIG_INVALID, and then runs nothing.
+        """
+        return RunStart.resuming(self, state, decisions or {}, extend or {})
+
+    async def resume(
+        self,
+        state: Mapping[str, Any] | str,
+        decisions: Mapping[str, Any] | None = None,
+        *,
+        extend: Mapping[str, Any] | None = None,
+    ) -> RunResult:
+        async with self.stream_resume(state, decisions, extend=extend) as run:
+            return await run.result()
+
+    def session(self, id: str | None = None, busy: Busy = "wait") -> Session:  # noqa: A002
+        """A conversation: each run sees the turns before it. A second run waits, or is refused with SESSION_BUSY."""
+        return Session(self, id or self._ids.new("session"), busy)
+
+    def load(self, state: Mapping[str, Any] | str) -> RunResult:
+        """The result that an exported state holds; raises STATE_INVALID or STATE_VERSION_UNSUPPORTED."""
+        return result_of(load_state(state))
+
+    def evaluate_action_policy(self, name: str) -> PolicyDecision:
+        """An action's policy before any call; the judge is not asked. Raises CONFIG_INVALID for an unknown name."""
+        action = self._surface.registry.get(name)
+        if action is None:
+            hint = did_you_mean(name, self._surface.registry.names)
+            raise ConfigInvalid(f"evaluate_action_policy: unknown action {name!r}{hint}")
+        return self._surface.policy(action).model_copy(deep=True)
+
+    def describe_composition(self) -> dict[str, Any]:
+        """Profile, plugins, capabilities, actions, skills, sections, sizes, fingerprint (2.13); asks no provider."""
+        return inspection.describe(self._surface, self._empty_state(""))
+
+    def inspect_prompt(self, input: Input) -> dict[str, Any]:  # noqa: A002
+        """The first request of a run with this input, from the loop's own builder; asks no provider."""
+        return inspection.inspect(self._surface, self._empty_state(input))
+
+    def surface_index(self) -> dict[str, Any]:
+        """All static definitions of this runtime, generated."""
+        return inspection.surface_index(self._surface, self._empty_state(""))
+
+    async def aclose(self) -> None:
+        """Stops every run of this runtime and frees the transport."""
+        await self._sessions.stop_all()
+        close = getattr(self._fetch, "aclose", None)
+        if close is not None:
+            await close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    # What `starting` needs of a runtime; not part of the public face.
+
+    @property
+    def clock(self) -> Clock:
+        return self._clock
+
+    @property
+    def store(self) -> Store | None:
+        return self._store
+
+    @property
+    def sessions(self) -> Sessions:
+        return self._sessions
+
+    async def surface_for_run(self) -> Surface:
+        """The surface of a new drive: skill sources are read anew at the start of each run (2.2)."""
+        if not self.config.skill_sources:
+            return self._surface
+        loaded: list[Skill] = []
+        for source in self.config.skill_sources:
+            for name in await source.list():
+                files = await source.load(name)
+                loaded.append(Skill.from_files(files, trust_tools=bool(source.trust_tools)))
+        return self._compose(tuple(loaded))
+
+    def ports_for_run(self) -> RunPorts:
+        search = self.config.web_search
+        return RunPorts(
+            provider=self._provider,
+            provider_config=self._provider_config,
+            clock=self._clock,
+            redactor=self._secrets.redactor,
+            hooks=self._hooks,
+            judge=self.config.action_permission_judge,
+            adapters=self._adapters,
+            declared_adapters={
+                action.name: list(plugin.requires_adapters)
+                for plugin in self.config.plugins
+                for action in plugin.actions
+            },
+            save=self._save if self._store is not None else None,
+            web_search_endpoint=getattr(search, "endpoint", None),
+        )
+
+    async def _save(self, state: RunState) -> None:
+        if self._store is not None:
+            await self._store.save_run(state.run_id, state.to_json())
+
+    def _compose(self, loaded: tuple[Skill, ...]) -> Surface:
+        return compose_surface(self.config, HostParts(self._fetch, self._clock, self._adapters, loaded))
+
+    def _new_state(self, asked: RunInput, session_id: str) -> RunState:
+        return RunState(
+            run_id=self._ids.new("run"),
+            session_id=session_id,
+            request=asked,
+            planner_mode=self._planner_mode,
+            budgets=new_budgets(self.config),
+        )
+
+    @property
+    def _planner_mode(self) -> Literal["envelope", "native_tools"]:
+        return "envelope" if self.config.planner_mode == "envelope" else "native_tools"
+
+    def _empty_state(self, input: Input) -> RunState:  # noqa: A002
+        return RunState(
+            run_id="inspection",
+            session_id="inspection",
+            request=read_input(input),
+            planner_mode=self._planner_mode,
+            budgets=new_budgets(self.config),
+        )
+
+
+def read_input(value: Input) -> RunInput:
+    """A prompt, or `{prompt, system?, parts?, conversation?, requestedCitations?}`; raises CONFIG_INVALID."""
+    if isinstance(value, RunInput):
+        return value.clone()
+    return parse(RunInput, {"prompt": value} if isinstance(value, str) else value, "run input")
+
+
+def _read_config(config: RuntimeConfig | Mapping[str, Any] | None, keys: dict[str, Any]) -> RuntimeConfig:
+    if config is None:
+        return parse(RuntimeConfig, keys, "config")
+    if isinstance(config, RuntimeConfig):
+        if keys:
+            raise ConfigInvalid(f"config: give either a RuntimeConfig or keywords, not both ({', '.join(keys)})")
+        return config
+    if twice := sorted(set(config) & set(keys)):
+        raise ConfigInvalid(f"config: {twice[0]!r} is given twice")
+    return parse(RuntimeConfig, {**config, **keys}, "config")
+
+
+def _read_hooks(hooks: Mapping[str, Any]) -> dict[str, Any]:
+    spelled = {"before_action": "beforeAction", "after_action": "afterAction", "before_finalize": "beforeFinalize"}
+    read: dict[str, Any] = {}
+    for name, hook in hooks.items():
+        known = spelled.get(name, name)
+        if known not in HOOKS:
+            raise ConfigInvalid(f"hooks: unknown hook {name!r}{did_you_mean(name, [*HOOKS, *spelled])}")
+        if hook is None:
+            continue
+        if not callable(hook):
+            raise ConfigInvalid(f"hooks: {name!r} must be callable")
+        read[known] = hook
+    return read
+
+
+def _check_pricing(config: RuntimeConfig, model: str) -> None:
+    if config.max_cost_usd is not None and model not in (config.pricing or {}):
+        raise ConfigInvalid(
+            f"config: 'maxCostUsd' needs a price for the model {model!r} in 'pricing'",
+            hint='For example pricing: {"<model>": {"inputPerM": 0.25, "outputPerM": 2}}.',
+        )

@@ -1,0 +1,98 @@
+"""Sessions: one run at a time on each, and the turns that the next run sees. Rules: document 2, 2.1."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from agrun_wasm.contracts.errors import SessionBusy
+from agrun_wasm.contracts.ports import Ids, Store
+from agrun_wasm.contracts.request import Turn
+from agrun_wasm.contracts.result import RunResult
+from agrun_wasm.contracts.state import RunState
+from agrun_wasm.session.history import closes_turn, turns_after
+
+if TYPE_CHECKING:
+    from agrun_wasm.runtime.run import Run
+    from agrun_wasm.runtime.runtime import Input, Runtime
+    from agrun_wasm.runtime.starting import RunStart
+
+Busy = Literal["wait", "refuse"]
+
+
+class Session:
+    """A conversation on a runtime, by id. Runs of one session never overlap."""
+
+    def __init__(self, runtime: Runtime, id: str, busy: Busy) -> None:  # noqa: A002
+        self._runtime = runtime
+        self._busy = busy
+        self.id = id
+
+    def stream(self, input: Input) -> RunStart:  # noqa: A002
+        return self._runtime.stream(input, session=self.id, busy=self._busy)
+
+    async def run(self, input: Input) -> RunResult:  # noqa: A002
+        return await self._runtime.run(input, session=self.id, busy=self._busy)
+
+    async def history(self) -> list[Turn]:
+        """The turns so far."""
+        return list(await self._runtime.sessions.history(self.id))
+
+
+class Sessions:
+    """Locks and histories by session id, and the runs in progress."""
+
+    def __init__(self, store: Store | None, ids: Ids) -> None:
+        self._store = store
+        self._ids = ids
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._histories: dict[str, list[Turn]] = {}
+        self._runs: set[Run] = set()
+
+    async def enter(self, session_id: str | None, busy: Busy) -> str:
+        """Takes the session's turn before anything of it is read; gives its id. Raises SESSION_BUSY."""
+        if session_id is None:
+            session_id = self._ids.new("session")
+        lock = self._locks.setdefault(session_id, asyncio.Lock())
+        if busy == "refuse" and lock.locked():
+            raise SessionBusy(
+                f"session {session_id!r} already has a run in progress",
+                hint='Wait for it, stop it, or open the session with busy="wait".',
+            )
+        await lock.acquire()
+        return session_id
+
+    def leave(self, session_id: str) -> None:
+        lock = self._locks.get(session_id)
+        if lock is not None and lock.locked():
+            lock.release()
+
+    async def history(self, session_id: str) -> list[Turn]:
+        if session_id not in self._histories:
+            saved = await self._store.load_session(session_id) if self._store else None
+            self._histories[session_id] = [Turn.model_validate(_as_mapping(turn)) for turn in saved or []]
+        return self._histories[session_id]
+
+    async def close_turn(self, state: RunState) -> None:
+        """Enters a run that is over into its session's history."""
+        if not closes_turn(state):
+            return
+        turns = turns_after(state)
+        self._histories[state.session_id] = turns
+        if self._store is not None:
+            await self._store.save_session(state.session_id, [turn.to_json() for turn in turns])
+
+    def add(self, run: Run) -> None:
+        self._runs.add(run)
+
+    def remove(self, run: Run) -> None:
+        self._runs.discard(run)
+
+    async def stop_all(self) -> None:
+        for run in list(self._runs):
+            await run.close()
+
+
+def _as_mapping(turn: Any) -> Mapping[str, Any]:
+    return turn.to_json() if isinstance(turn, Turn) else turn

@@ -1,0 +1,128 @@
+"""Approvals: asked for a call, answered by a person, used once. Rules: document 2, 2.6.
+
+Owns the records and the checks of an answer. It runs nothing and emits nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from agrun_wasm.actions.guardrail import digest
+from agrun_wasm.contracts.errors import ApprovalInvalid, ConfigInvalid
+from agrun_wasm.contracts.policy import PolicyDecision
+from agrun_wasm.contracts.state import Approval, RunState
+
+Answer = Literal["approve", "deny"]
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """A checked answer to a pending approval."""
+
+    approval: Approval
+    answer: Answer
+    note: str | None
+
+
+def args_hash(action_name: str, args: Mapping[str, Any]) -> str:
+    """What binds an approval to its call's arguments."""
+    return "sha256:" + digest({"action": action_name, "args": dict(args)})
+
+
+def new_approval(
+    state: RunState,
+    *,
+    call_id: str,
+    args: dict[str, Any],
+    decision: PolicyDecision,
+    index: int | None,
+    expires_at: float,
+) -> Approval:
+    """A pending approval whose id derives from the run, not from chance."""
+    number = len(state.approvals.pending) + len(state.approvals.resolved) + 1
+    return Approval(
+        approval_id=f"{state.run_id}:approval:{number}",
+        call_id=call_id,
+        action_name=decision.action_name,
+        args=args,
+        args_hash=args_hash(decision.action_name, args),
+        tier=decision.tier,
+        reason=decision.reason,
+        permission=decision.permission.to_json(),
+        expires_at=expires_at,
+        policy=decision,
+        index=index,
+    )
+
+
+def public_view(approval: Approval) -> dict[str, Any]:
+    """An approval as the result's output lists it (2.5)."""
+    keys = {"approval_id", "action_name", "args", "args_hash", "tier", "reason", "permission", "expires_at"}
+    return approval.model_dump(mode="json", by_alias=True, include=keys)
+
+
+def check_answers(state: RunState, decisions: Mapping[str, Any], now: float) -> list[Resolution]:
+    """Every answer checked before any is acted on. Raises APPROVAL_INVALID or CONFIG_INVALID; changes nothing."""
+    pending = {approval.approval_id: approval for approval in state.approvals.pending}
+    used = {approval.approval_id for approval in state.approvals.resolved}
+    resolutions: list[Resolution] = []
+    for approval_id, answer in decisions.items():
+        word, note = _read_answer(approval_id, answer)
+        approval = pending.get(approval_id)
+        if approval is None:
+            raise _unusable(state, approval_id, used)
+        if approval.args_hash != args_hash(approval.action_name, approval.args):
+            raise ApprovalInvalid(
+                f"approval {approval_id!r}: the arguments of {approval.action_name!r} changed since it was asked for",
+                reason="args_changed",
+                hint="Ask again by running anew; an approval holds for the arguments that were shown.",
+            )
+        if now > approval.expires_at:
+            raise ApprovalInvalid(
+                f"approval {approval_id!r} for {approval.action_name!r} has expired",
+                reason="expired",
+                hint="Run again to be asked anew, or raise approvalTtlMs.",
+            )
+        resolutions.append(Resolution(approval, word, note))
+    return resolutions
+
+
+def _read_answer(approval_id: str, answer: Any) -> tuple[Answer, str | None]:
+    note = None
+    if isinstance(answer, Mapping):
+        if extra := sorted(set(answer) - {"decision", "note"}):
+            raise ConfigInvalid(f"decisions[{approval_id!r}]: unknown key {extra[0]!r}; use 'decision' and 'note'")
+        note = answer.get("note")
+        answer = answer.get("decision")
+        if note is not None and not isinstance(note, str):
+            raise ConfigInvalid(f"decisions[{approval_id!r}]: 'note' must be a string")
+    if answer == "approve":
+        return "approve", note
+    if answer == "deny":
+        return "deny", note
+    raise ConfigInvalid(f"decisions[{approval_id!r}] must be 'approve', 'deny' or {{decision, note}}")
+
+
+def _unusable(state: RunState, approval_id: str, used: set[str]) -> ApprovalInvalid:
+    if approval_id in used:
+        return ApprovalInvalid(f"approval {approval_id!r} was already used", reason="used")
+    if not approval_id.startswith(f"{state.run_id}:"):
+        hint = "Give the state and the approvals of the same run."
+        return ApprovalInvalid(
+            f"approval {approval_id!r} belongs to another run than {state.run_id!r}", reason="wrong_run", hint=hint
+        )
+    known = ", ".join(a.approval_id for a in state.approvals.pending) or "none"
+    return ApprovalInvalid(f"approval {approval_id!r} is unknown; pending: {known}", reason="unknown")
+
+
+def resolve(state: RunState, resolutions: list[Resolution]) -> None:
+    """Moves answered approvals from pending to resolved."""
+    answered = {r.approval.approval_id: r for r in resolutions}
+    for approval in state.approvals.pending:
+        if resolution := answered.get(approval.approval_id):
+            approval.resolution = resolution.answer
+            approval.note = resolution.note
+            state.approvals.resolved.append(approval)
+    state.approvals.pending = [a for a in state.approvals.pending if a.approval_id not in answered]

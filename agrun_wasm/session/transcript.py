@@ -1,0 +1,146 @@
+"""What a model is shown of a run: the turns before it, the prompt, and the transcript, within the context budget.
+
+Owns the view, never the state. Rules: document 2, 2.9 (inputFilter), 2.12. The same state gives the same messages.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from agrun_wasm.contracts.config import ContextBudget
+from agrun_wasm.contracts.model import Message
+from agrun_wasm.contracts.request import ImagePart, Part, TextPart, Turn
+from agrun_wasm.contracts.state import RunState
+
+#: how many more messages are shrunk at once than the budget needs, so that the prefix stays the same for some cycles
+_SLACK = 8
+LEFT_OUT = "[left out: the skill that handed over filtered this]"
+
+
+def turn_message(turn: Turn) -> Message:
+    return Message(role=turn.role, kind="history", text=turn.text(), images=_images(turn.parts))
+
+
+def prompt_message(state: RunState) -> Message:
+    """The prompt with the parts that belong to it."""
+    request = state.request
+    texts = [request.prompt, *(part.text for part in request.parts if isinstance(part, TextPart))]
+    return Message(role="user", kind="prompt", text="\n\n".join(t for t in texts if t), images=_images(request.parts))
+
+
+def _images(parts: Iterable[Part]) -> list[ImagePart]:
+    return [part for part in parts if isinstance(part, ImagePart)]
+
+
+class Transcript:
+    """The messages of one run for its model calls; kept beside the state while the run is driven."""
+
+    def __init__(self, state: RunState, budget: ContextBudget) -> None:
+        self._state = state
+        self._budget = budget
+        turns = [*state.history, *state.request.conversation]
+        self._lead = [*(turn_message(turn) for turn in turns), prompt_message(state)]
+        self._size = sum(m.size() for m in self._lead) + sum(m.size() for m in state.transcript)
+        self._plain: dict[int, Message] = {}
+        self._shrunk: dict[int, Message] = {}
+        self.compacted = 0
+
+    def append(self, message: Message) -> None:
+        self._state.transcript.append(message)
+        self._size += message.size()
+
+    @property
+    def lead(self) -> list[Message]:
+        """History and prompt."""
+        return self._lead
+
+    def view(self, *, as_text: bool) -> tuple[Message, ...]:
+        """The messages to send. `as_text` writes calls and results as plain text, for requests without tools."""
+        shown = self._unhidden(self._state.transcript)
+        if as_text:
+            shown = [self._as_text(message) for message in shown]
+        return (*self._lead, *self._compact(shown))
+
+    def _unhidden(self, messages: list[Message]) -> list[Message]:
+        """Without what a handoff's inputFilter hides; whole cycles go, so a call keeps its result."""
+        hidden = self._state.agent_skill_context.hidden
+        if not hidden:
+            return messages
+        before = hidden.get("actionHistory", 0)
+        kept = [m for m in messages if m.cycle > before or m.kind not in ("decision", "result")]
+        return [self._filtered(m, hidden) for m in kept]
+
+    @staticmethod
+    def _filtered(message: Message, hidden: dict[str, int]) -> Message:
+        lists = [(name, places) for name, places in message.shows.items() if places]
+        if lists and any(all(place < hidden.get(name, 0) for place in places) for name, places in lists):
+            return message.model_copy(update={"text": LEFT_OUT, "summary": LEFT_OUT})
+        return message
+
+    def _as_text(self, message: Message) -> Message:
+        if message.role != "tool" and not message.tool_calls:
+            return message
+        key = id(message)
+        if key not in self._plain:
+            self._plain[key] = as_text(message)
+        return self._plain[key]
+
+    def _compact(self, messages: list[Message]) -> list[Message]:
+        """Over the budget: oldest results shrink to their summaries, then old cycles to one line each (2.12)."""
+        limit = self._budget.max_chars
+        if self._size <= limit:  # kept as messages come, since counting anew would cost every cycle more
+            return messages
+        size = sum(message.size() for message in self._lead) + sum(message.size() for message in messages)
+        if size <= limit:
+            return messages
+        last_old = self._state.cycles_started - self._budget.keep_last_cycles
+        shown = list(messages)
+        self.compacted = 0
+        for place, message in enumerate(shown):
+            if size <= limit and self.compacted % _SLACK == 0:
+                break
+            if message.kind == "result" and message.cycle <= last_old and len(message.summary) < len(message.text):
+                shown[place] = self._shrink(message)
+                size -= message.size() - shown[place].size()
+                self.compacted += 1
+        return shown if size <= limit else self._one_line_each(shown, last_old, size)
+
+    def _shrink(self, message: Message) -> Message:
+        key = id(message)
+        if key not in self._shrunk:
+            self._shrunk[key] = message.model_copy(update={"text": message.summary or "[shortened]"})
+        return self._shrunk[key]
+
+    def _one_line_each(self, messages: list[Message], last_old: int, size: int) -> list[Message]:
+        limit = self._budget.max_chars
+        lines: dict[int, str] = {}
+        shown: list[Message] = []
+        gone = 0
+        for message in messages:
+            old = message.cycle <= last_old and message.kind in ("decision", "result", "observation")
+            if not old or (size - gone <= limit and message.cycle not in lines):
+                shown.append(message)
+                continue
+            gone += message.size()
+            line = ", ".join(call.name for call in message.tool_calls) or message.summary or message.text[:80]
+            known = lines.get(message.cycle)
+            lines[message.cycle] = f"{known} -> {line}" if known else f"cycle {message.cycle}: {line}"
+        if not lines:
+            return shown
+        text = "Earlier cycles, shortened:\n" + "\n".join(line[:200] for line in lines.values())
+        self.compacted += len(lines)
+        return [Message(role="user", kind="observation", text=text), *shown]
+
+
+def as_text(message: Message) -> Message:
+    """A message with calls, or a tool's result, as plain text in the form of envelopes and observations."""
+    if message.role == "tool":
+        text = f"Result of {message.tool_name}:\n{message.text}"
+        return message.model_copy(update={"role": "user", "text": text, "tool_call_id": None, "tool_name": None})
+    calls = [
+        f'{{"type":"action","name":{json.dumps(call.name)},"args":{call.args_text.strip() or "{}"}}}'
+        for call in message.tool_calls
+    ]
+    text = "\n".join([part for part in (message.text, *calls) if part])
+    return message.model_copy(update={"text": text, "tool_calls": [], "provider_data": None})
