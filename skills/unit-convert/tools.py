@@ -99,7 +99,6 @@ UNITS = [
     unit("length", "fathom", "1.8288", "ftm"),
     unit("length", "astronomical unit", "149597870700", "au AU"),
     unit("length", "light-year", "9460730472580800", "ly", "light year, light years, lightyear, lightyears"),
-    unit("length", "parsec", Fraction("30856775814913673"), "pc"),
     # mass, base kilogram
     unit("mass", "gram", "0.001", "g", "gramme, grammes"),
     *prefixed("mass", "gram", "g", "micro milli centi hecto kilo mega", base="0.001", american="gramme"),
