@@ -33,6 +33,13 @@ class Redactor:
         # Longest first: a spelling that holds another one goes as a whole.
         self._spellings = sorted(spellings, key=lambda spelling: (-len(spelling), spelling))
 
+    def add(self, secret: str) -> None:
+        """One more secret, known only now (a key that a callback gave)."""
+        new = {spelling for core in _cores(secret.strip()) for spelling in _spellings(core)} - set(self._spellings)
+        if new:
+            spellings = [*self._spellings, *new]
+            self._spellings = sorted(spellings, key=lambda spelling: (-len(spelling), spelling))
+
     def text(self, text: str) -> str:
         """The text without the secrets; the same object where it holds none."""
         for spelling in self._spellings:

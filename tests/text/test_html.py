@@ -78,7 +78,7 @@ PAGES: list[tuple[str, int | None, str, str | None]] = [
     (
         "perimeterx",
         403,
-        "<title>Access to this page has been denied</title><p>Press &amp; Hold to confirm.</p><div id='px-captcha'></div>",
+        "<title>Access to this page has been denied</title><p>Press &amp; Hold.</p><div id='px-captcha'></div>",
         "captcha",
     ),
     ("incapsula, empty", 200, '<iframe src="/_Incapsula_Resource?CWUDNSAI=5"></iframe>', "challenge"),
