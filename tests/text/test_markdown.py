@@ -82,7 +82,10 @@ def test_count_words(text: str, words: int) -> None:
     assert count_words(text) == words
 
 
-DOCUMENT = "# Guide\n\n## Setup ##\n\n```sh\n# install\n```\n\nDone.  \n\n### More\n\nx\n \n\nUse\n---\n\n## **Bold** end\nlast"
+DOCUMENT = (
+    "# Guide\n\n## Setup ##\n\n```sh\n# install\n```\n\nDone.  \n\n### More\n\nx\n \n\n"
+    "Use\n---\n\n## **Bold** end\nlast"
+)
 
 INSERTED: list[tuple[str, str, str]] = [
     ("before a setext heading", "More", "### More\n\nx\n\nNEW\n \n\nUse\n---"),
