@@ -75,10 +75,14 @@ class ToolCalls:
         call = self._find(call_id or None, index, name or "", args, opens)
         if name:
             call.name = _joined_name(call, name)
+        return call, self.add(call, args)
+
+    def add(self, call: OpenCall, args: str) -> ModelEvent | None:
+        """One more piece of a known call's arguments."""
         if not args:
-            return call, None
+            return None
         call.pieces.append(args)
-        return call, ToolArgsDelta(call.id, call.name, args)
+        return ToolArgsDelta(call.id, call.name, args)
 
     def set_args(self, call: OpenCall, whole: str) -> ModelEvent | None:
         """The whole arguments, sent once more or only now: they replace pieces, an empty text replaces nothing."""

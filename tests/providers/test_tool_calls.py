@@ -13,7 +13,9 @@ NEW = object()
 A, B = '{"q":"oak"}', '{"q":"elm"}'
 
 
-def piece(call_id: str | None = None, index: int | None = None, name: str | None = None, args: str = "") -> dict[str, Any]:
+def piece(
+    call_id: str | None = None, index: int | None = None, name: str | None = None, args: str = ""
+) -> dict[str, Any]:
     return {"call_id": call_id, "index": index, "name": name, "args": args}
 
 

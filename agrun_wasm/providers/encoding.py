@@ -1,0 +1,108 @@
+"""Messages and bodies as JSON text; each message is encoded once per dialect, so that a long history costs little.
+
+Owned here: the cache on messages, valid arguments, image addresses and the words that stand for empty texts. Must not
+know: any dialect's fields.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+from agrun_wasm.contracts.config import ProviderConfig
+from agrun_wasm.contracts.model import Message, ModelRequest
+from agrun_wasm.contracts.request import ImagePart
+from agrun_wasm.text.strict_json import JsonTextError, parse_json, without_surrogates
+
+__all__ = [
+    "NO_OUTPUT",
+    "NO_TEXT",
+    "args_object",
+    "body_bytes",
+    "data_url",
+    "dumps",
+    "headers_of",
+    "settings_of",
+    "streams",
+    "wire",
+]
+
+#: APIs refuse empty (some also blank) contents
+NO_TEXT = "(no text)"
+NO_OUTPUT = "(no output)"
+
+dumps: Callable[[Any], str] = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+_DATA_URL = re.compile(r"data:([^;,]*)((?:;[^;,]*)*),(.*)", re.DOTALL | re.IGNORECASE)
+
+
+def wire(message: Message, key: str, encode: Callable[[Message], str]) -> str:
+    """The message's encoded form under `key`; made on first use. A message is never changed, so it stays true."""
+    # The private slot itself: attribute access would go through pydantic's __getattr__ for every message of a history.
+    private = message.__pydantic_private__
+    cache: dict[str, str] = private["_wire"] if private is not None else message._wire
+    text = cache.get(key)
+    if text is None:
+        text = cache[key] = encode(message)
+    return text
+
+
+def body_bytes(text: str) -> bytes:
+    """UTF-8; lone surrogates as U+FFFD."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return without_surrogates(text).encode()
+
+
+def args_object(text: str) -> dict[str, Any]:
+    """Arguments as APIs take them back: an object; what is none goes back as an empty one (a later request is refused
+    for broken JSON in its history)."""
+    try:
+        value = parse_json(text)
+    except JsonTextError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def data_url(image: ImagePart) -> tuple[str, str] | None:
+    """Media type and base64 of a `data:` URL, None for an image elsewhere."""
+    match = _DATA_URL.fullmatch(image.url.strip())
+    if match is None:
+        return None
+    media_type = image.mime_type or match.group(1) or "image/png"
+    content = match.group(3)
+    if "base64" not in match.group(2).lower():
+        content = base64.b64encode(unquote_to_bytes(content)).decode()
+    return media_type, content
+
+
+def settings_of(
+    config: ProviderConfig, request: ModelRequest, max_tokens: str, reserved: frozenset[str]
+) -> dict[str, Any]:
+    """The host's settings as they go into a body: as they are, `maxTokens` under the provider's own name.
+
+    The request's win over the config's; what the dialect itself writes (`reserved`) cannot be set.
+    """
+    merged = {**config.settings, **request.settings}
+    if "maxTokens" in merged:
+        merged.setdefault(max_tokens, merged["maxTokens"])
+        del merged["maxTokens"]
+    return {key: value for key, value in merged.items() if key not in reserved}
+
+
+def streams(config: ProviderConfig, request: ModelRequest) -> bool:
+    """False only where the host's settings say `stream: false`."""
+    return request.settings.get("stream", config.settings.get("stream", True)) is not False
+
+
+def headers_of(config: ProviderConfig, own: Mapping[str, str]) -> dict[str, str]:
+    """The headers of a call: the dialect's, over them the host's. Names in lower case."""
+    headers = {"content-type": "application/json", **own}
+    for name, value in config.headers.items():
+        headers[name.lower()] = value.get_secret_value()
+    return headers

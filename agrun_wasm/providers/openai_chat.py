@@ -1,0 +1,152 @@
+"""The chat completions dialect: OpenAI, and every server that speaks like it (`openai-compatible`).
+
+Owned here: `POST {base}/chat/completions`, its body and headers; the reply is read by `openai_chat_stream`. Must not
+know: connections, retries. Source of the forms: OpenAI's API reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from agrun_wasm.contracts.config import ProviderConfig
+from agrun_wasm.contracts.model import Message, ModelRequest, ToolSpec
+from agrun_wasm.contracts.ports import FetchRequest
+from agrun_wasm.contracts.request import ImagePart
+from agrun_wasm.providers.encoding import (
+    NO_OUTPUT,
+    NO_TEXT,
+    args_object,
+    body_bytes,
+    dumps,
+    headers_of,
+    settings_of,
+    streams,
+    wire,
+)
+from agrun_wasm.providers.endpoint import endpoint
+from agrun_wasm.providers.frames import mapping
+from agrun_wasm.providers.offered_tools import OfferedTools, wire_name
+from agrun_wasm.providers.openai_chat_stream import ChatDecoder
+from agrun_wasm.providers.tool_schema import openai_schema
+
+__all__ = ["OpenAiChat"]
+
+_RESERVED = frozenset({"model", "messages", "tools", "stream", "stream_options"})
+_ONLY_WITH_TOOLS = ("tool_choice", "parallel_tool_calls")
+
+
+class OpenAiChat:
+    """`compatible`: any other server than OpenAI's own; it is sent only what they all understand."""
+
+    key_required: bool
+    default_base_url: str | None
+
+    def __init__(self, *, compatible: bool = False) -> None:
+        self.name = "openai-compatible" if compatible else "openai"
+        self.key_required = not compatible
+        self.default_base_url = None if compatible else "https://api.openai.com/v1"
+        self._compatible = compatible
+        self._tools = OfferedTools(_tool)
+
+    def http_request(
+        self,
+        request: ModelRequest,
+        config: ProviderConfig,
+        api_key: str | None,
+        *,
+        browser: bool,  # noqa: ARG002
+    ) -> FetchRequest:
+        base = config.base_url or self.default_base_url or ""
+        return FetchRequest(
+            method="POST",
+            url=endpoint(base, "chat/completions", version="v1"),
+            headers=headers_of(config, {"authorization": f"Bearer {api_key}"} if api_key else {}),
+            body=body_bytes(self._body(request, config)),
+            timeout_ms=config.timeout_ms,
+        )
+
+    def decoder(self, request: ModelRequest) -> ChatDecoder:
+        return ChatDecoder(request, self._tools.of(request.tools).names, self.name)
+
+    def _body(self, request: ModelRequest, config: ProviderConfig) -> str:
+        limit = "max_tokens" if self._compatible else "max_completion_tokens"
+        head = {"model": config.model, **settings_of(config, request, limit, _RESERVED)}
+        if not request.tools:
+            for name in _ONLY_WITH_TOOLS:
+                head.pop(name, None)
+        if streams(config, request):
+            head["stream"] = True
+            head["stream_options"] = {"include_usage": True}
+        else:
+            head["stream"] = False
+        if request.response_schema is not None and not self._compatible:
+            schema = {"name": "reply", "schema": request.response_schema, "strict": False}
+            head.setdefault("response_format", {"type": "json_schema", "json_schema": schema})
+        tools = self._tools.of(request.tools).json
+        offered = f',"tools":{tools}' if tools else ""
+        return f'{dumps(head)[:-1]}{offered},"messages":[{self._messages(request)}]}}'
+
+    def _messages(self, request: ModelRequest) -> str:
+        parts = [dumps({"role": "system", "content": request.system})] if request.system else []
+        images: list[str] = []
+        for message in request.messages:
+            encoded = wire(message, self.name, self._encode)
+            if message.role == "tool" and message.images:
+                # Tool messages hold text only and must not be interrupted: their images follow as a user's.
+                images.append(_images_of_result(message))
+            elif message.role != "tool" and images:
+                parts += images
+                images = []
+            parts.append(encoded)
+        return ",".join(parts + images)
+
+    def _encode(self, message: Message) -> str:
+        return dumps(_message(message, self.name))
+
+
+def _tool(tool: ToolSpec, name: str) -> dict[str, Any]:
+    function = {"name": name, "description": tool.description, "parameters": openai_schema(tool.parameters)}
+    return {"type": "function", "function": function}
+
+
+def _message(message: Message, key: str) -> dict[str, Any]:
+    if message.role == "tool":
+        return {"role": "tool", "tool_call_id": message.tool_call_id or "", "content": message.text or NO_OUTPUT}
+    if message.role == "user":
+        if not message.images:
+            return {"role": "user", "content": message.text or NO_TEXT}
+        shown = [{"type": "text", "text": message.text}] if message.text else []
+        return {"role": "user", "content": [*shown, *map(_image, message.images)]}
+    if not message.tool_calls:
+        return {"role": "assistant", "content": message.text or NO_TEXT}
+    calls = [
+        {
+            "id": call.id,
+            "type": "function",
+            "function": {"name": wire_name(call.name), "arguments": _arguments(call.args_text)},
+            **_own(call.provider_data, key),
+        }
+        for call in message.tool_calls
+    ]
+    own = _own(message.provider_data, key)
+    return {"role": "assistant", "content": message.text or None, **own, "tool_calls": calls}
+
+
+def _own(data: Mapping[str, Any] | None, key: str) -> Mapping[str, Any]:
+    """Fields that this server sent and wants back."""
+    return mapping((data or {}).get(key))
+
+
+def _arguments(text: str) -> str:
+    """As the model wrote them where they are an object; broken JSON in a history makes servers refuse every request."""
+    return text if args_object(text) else "{}"
+
+
+def _image(image: ImagePart) -> dict[str, Any]:
+    return {"type": "image_url", "image_url": {"url": image.url}}
+
+
+def _images_of_result(message: Message) -> str:
+    label = {"type": "text", "text": f"Image of the result of {message.tool_name or 'the tool'}:"}
+    return dumps({"role": "user", "content": [label, *map(_image, message.images)]})
