@@ -23,6 +23,7 @@ _SELF_CLOSED = re.compile(r"<(script|style|title|iframe|textarea|noscript)\b([^<
 
 _LITTLE_TEXT = 1200
 _CHALLENGE_TEXT = 400
+_LONGEST_TITLE = 200
 _BLOCK_STATUSES = frozenset({202, 401, 403, 405, 429, 503})
 
 _CHALLENGE_SIGNS = (
@@ -120,7 +121,7 @@ def looks_blocked(status: int | None, title: str, html: str, text: str) -> Block
     signs_together = sum(
         (
             status in _BLOCK_STATUSES,
-            _BLOCK_TITLE.fullmatch(title.strip()) is not None,
+            _BLOCK_TITLE.fullmatch(title.strip()[:_LONGEST_TITLE]) is not None,
             _BLOCK_WORDING.search(text) is not None,
             has_vendor or has_captcha,
         )

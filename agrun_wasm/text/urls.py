@@ -62,7 +62,6 @@ _BARE = re.compile(
 _DESTINATION = re.compile(r"[^\s\x00-\x1f\x7f<>\"`\\]+")
 _ANGLE = re.compile(r"[^<>\n]+(?=>)")
 _TRAILING = ".,:;!?'*_~\u2019"
-_TRAILING_ENTITY = re.compile(r"&[A-Za-z0-9]+;$")
 _CLOSERS = {")": "(", "]": "[", "}": "{"}
 
 
@@ -202,7 +201,11 @@ def _ascii_ended_host(url: str) -> str:
 
 def _without_trailing(url: str) -> str:
     while True:
-        shorter = _TRAILING_ENTITY.sub("", url).rstrip(_TRAILING)
+        shorter = url.rstrip(_TRAILING)
+        # The sign before the end may have belonged to a character reference: `&gt;`.
+        ampersand = url.rfind("&") if url.endswith(";") else -1
+        if ampersand >= 0 and url[ampersand + 1 : -1].isalnum():
+            shorter = url[:ampersand]
         if shorter == url:
             return url
         url = shorter
