@@ -25,9 +25,9 @@ DEMO_PROMPT = "How many kilometres are 26.2 miles?"
 
 def serve(port: int) -> int:
     """Serve web/dist on this machine until stopped."""
-    say(f"==> Serving http://127.0.0.1:{port}  (Ctrl-C stops)")
+    say("==> The page, served by agrun_host")
     page = environment.WEB / "dist"
-    return foreground([environment.program("agrun"), "serve", "--page", page, "--port", str(port)])
+    return foreground([environment.program("agrun"), "serve", "--directory", page, "--port", str(port)])
 
 
 def demo(port: int, *, then_serve: bool) -> int:
