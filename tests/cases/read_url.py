@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -61,11 +62,21 @@ def compare(expected: Any, actual: Any) -> list[str]:
         elif key == "error_any_of":
             right = {ours for name in value for ours in READ_ERRORS.get(name, (name,))}
             faults += [] if actual.get("error") in right else [f"error: none of {sorted(right)}"]
+        elif key == "json" and "json" not in actual:
+            faults += equal(value, _parsed(actual.get("text")), key)
         elif key == "never":
             faults += [f"error: never {word}" for word in value if word == actual.get("error")]
         else:
             faults += equal(value, actual.get(key), key)
     return faults
+
+
+def _parsed(text: Any) -> Any:
+    """A JSON page's value: 2.10 gives its text, which a case writes out."""
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError):
+        return None
 
 
 class ServedPages(FakeFetch):

@@ -6,6 +6,7 @@ import base64
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Literal
 
@@ -147,7 +148,7 @@ def _names(item: Mapping[str, Any]) -> Sequence[str]:
 
 
 async def _same_of_all(outcomes: list[Actual]) -> Actual:
-    """What all of our providers made of it; where they differ, that is the fault."""
+    """What all of our providers made of it, but for their names; where they differ, that is the fault."""
     first = outcomes[0]
-    odd = next((outcome for outcome in outcomes if outcome != first), None)
+    odd = next((outcome for outcome in outcomes if replace(outcome, message=first.message) != first), None)
     return first if odd is None else Actual(error="differs", message=f"{first} but {odd}")
