@@ -56,7 +56,7 @@ class ScriptedProvider:
     ) -> None:
         for number, reply in enumerate(replies):
             _check(reply, number)
-        self._left = list(replies)
+        self._left: list[Mapping[str, Any]] = [dict(reply) for reply in replies]
         self._allow_unused = allow_unused
         self._fill = fill
         self._now = now

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Literal, Self
 
-from agrun_wasm.contracts.config import RuntimeConfig
+from agrun_wasm.contracts.config import ProviderConfig, RuntimeConfig
 from agrun_wasm.contracts.errors import ConfigInvalid
 from agrun_wasm.contracts.naming import did_you_mean
 from agrun_wasm.contracts.policy import PolicyDecision
@@ -152,6 +152,10 @@ class Runtime:
         await self.aclose()
 
     # What `starting` needs of a runtime; not part of the public face.
+
+    @property
+    def provider_config(self) -> ProviderConfig:
+        return self._provider_config
 
     @property
     def clock(self) -> Clock:
