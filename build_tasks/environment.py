@@ -90,8 +90,6 @@ def _setup_node() -> None:
     manifests = [WEB / "package.json", WEB / "package-lock.json"]
     installed = WEB / "node_modules" / ".package-lock.json"
     title = "Node packages (web/node_modules)"
-    if not manifests[0].exists():
-        return say(f"==> {title}: skipped, there is no web/package.json")
     executable = node()
     stamp = Stamp(WEB / "node_modules" / ".agrun", fingerprint(manifests), [installed])
     if stamp.is_fresh():

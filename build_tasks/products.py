@@ -25,7 +25,8 @@ PYODIDE_TAGS = (
 DERIVED_PARTS = {"__pycache__", "build"}
 EPOCH = "315532800"  # 1980-01-01, the oldest time a zip can hold
 CORE_SOURCES = [ROOT / "pyproject.toml", ROOT / "README.md", ROOT / "LICENSE", ROOT / "agrun_wasm"]
-HOST_SOURCES = [ROOT / "agrun_host", ROOT / "skills"]
+SKILLS = ROOT / "skills"
+HOST_SOURCES = [ROOT / "agrun_host", SKILLS]
 TOOLING = [ROOT / "build_tasks"]
 
 
@@ -61,7 +62,7 @@ def web() -> None:
     _download_pyodide_wheels()
     title = "Page (web/dist)"
     dist = WEB / "dist"
-    stamp = Stamp(STAMPS / "web", fingerprint([WEB, PYODIDE_LOCK, *CORE_SOURCES, *HOST_SOURCES, *TOOLING]), [dist])
+    stamp = Stamp(STAMPS / "web", fingerprint([WEB, PYODIDE_LOCK, *CORE_SOURCES, SKILLS, *TOOLING]), [dist])
     if stamp.is_fresh():
         return up_to_date(title)
     with step(title):
@@ -86,7 +87,7 @@ def _stage(folder: Path) -> None:
     derived = shutil.ignore_patterns(*DERIVED_PARTS, "*.egg-info")
     for source in [*CORE_SOURCES, *HOST_SOURCES]:
         if source.is_dir():
-            target = folder / "agrun_host" / "_skills" if source.name == "skills" else folder / source.name
+            target = folder / "agrun_host" / "_skills" if source == SKILLS else folder / source.name
             shutil.copytree(source, target, ignore=derived)
         elif source.exists():
             shutil.copyfile(source, folder / source.name)
