@@ -2,8 +2,8 @@
 
 In a test: `async with FakeProviders([reply, ...]) as server:`; from outside: `python -m tests.fakes.providers --port
 N`, then `POST /_script` with a list of replies and `GET /_stats`. A reply is what `wire` takes, or `{"error":
-{"status", "headers"?, "body"?}}`, with options: `split: "every_byte"` (each byte in a chunk of its own), `stallAfter: n` (after n
-events nothing more comes and the connection stays open), `cutAfter: n` (the connection breaks after n bytes),
+{"status", "headers"?, "body"?}}`, with options: `split: "every_byte"` (each byte in a chunk of its own), `stallAfter:
+n` (after n events nothing more comes, the connection stays open), `cutAfter: n` (the connection breaks after n bytes),
 `delayMs` (before each event), `raw: [texts]` with `contentType` (these bytes as they are). The last reply repeats.
 """
 

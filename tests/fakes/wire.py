@@ -157,6 +157,10 @@ def _responses_whole(reply: Reply) -> Any:
     return body
 
 
+#: what an item holds before its deltas
+_AT_START: dict[str, dict[str, Any]] = {"message": {"content": []}, "function_call": {"arguments": ""}}
+
+
 def _responses_frames(reply: Reply) -> list[bytes]:
     out: list[bytes] = []
 
@@ -168,8 +172,7 @@ def _responses_frames(reply: Reply) -> list[bytes]:
     for index, item in enumerate(body["output"]):
         place = {"item_id": item["id"], "output_index": index}
         kind = item["type"]
-        empty: dict[str, Any] = {"message": {"content": []}, "function_call": {"arguments": ""}}.get(kind, {})
-        send("response.output_item.added", output_index=index, item={**item, **empty})
+        send("response.output_item.added", output_index=index, item={**item, **_AT_START.get(kind, {})})
         if kind == "reasoning":
             for piece in pieces(reply["reasoning"]):
                 send("response.reasoning_summary_text.delta", **place, summary_index=0, delta=piece)

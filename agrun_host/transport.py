@@ -1,0 +1,291 @@
+"""The fetch port on CPython: streaming HTTP/1.1 on httpx2's engine (httpcore2), one pool for each instance.
+
+Owned here: requests, redirects, time limits, content decoding and what counts as which kind of failure. A call that
+came from the model's wishes (`purpose` read) reaches public addresses only, on each redirect again. Must not know: what
+is fetched and why. Connections are `network`'s.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping
+from functools import lru_cache, partial
+from types import TracebackType
+from typing import Literal, cast
+from urllib.parse import quote, urljoin, urlsplit
+
+import httpcore2
+
+from agrun_host.inflate import InflateError, inflater_of
+from agrun_host.network import Connection, Connections, PrivateAddressError, names_proxies, proxy_of
+from agrun_wasm.contracts.ports import FetchError, FetchRequest
+from agrun_wasm.text.hosts import normal_host
+from agrun_wasm.text.urls import check_public_url
+
+__all__ = ["MAX_REDIRECTS", "HttpxFetch"]
+
+MAX_REDIRECTS = 5
+
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+#: the only headers that go along to another origin
+_HARMLESS = frozenset({"accept", "accept-language", "accept-encoding", "user-agent"})
+#: how long the end of a reply is waited for when the caller needs no more of it, so that its connection can be kept
+_LAST_CHUNK_S = 0.02
+_LAST_CHUNKS_BYTES = 65_536
+#: what stands in a path or query as it is
+_IN_TARGETS = "%/:=&?~+!$,;'@()*[]|{}^`\\"
+
+
+class HttpxFetch:
+    """`allow_private` lifts the limit on `read` calls (for tests); other calls heed HTTP_PROXY with `trust_env`."""
+
+    platform: Literal["browser", "host"] = "host"
+
+    def __init__(self, *, allow_private: bool = False, trust_env: bool = True) -> None:
+        self._allow_private = allow_private
+        self._heeds_env = trust_env and names_proxies()
+        self._connections = Connections()
+        self._proxies: dict[str, httpcore2.AsyncHTTPProxy] = {}
+
+    def open(self, request: FetchRequest) -> _Call:
+        return _Call(self, request)
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        await self._connections.aclose()
+        for proxy in self._proxies.values():
+            await proxy.aclose()
+        self._proxies.clear()
+
+    def _guards(self, request: FetchRequest) -> bool:
+        return request.purpose == "read" and not self._allow_private
+
+    def _proxy(self, url: httpcore2.URL) -> Connection | None:
+        # A proxy would resolve the name itself: guarded calls never come here.
+        address = proxy_of(url.scheme.decode(), url.host.decode()) if self._heeds_env else None
+        if address is None:
+            return None
+        if address not in self._proxies:
+            self._proxies[address] = httpcore2.AsyncHTTPProxy(proxy_url=address)
+        return self._proxies[address]
+
+
+class _Call:
+    """One request, as an async context manager that gives the response."""
+
+    def __init__(self, port: HttpxFetch, request: FetchRequest) -> None:
+        self._port = port
+        self._request = request
+        self._response: _Response | None = None
+
+    async def __aenter__(self) -> _Response:
+        request = self._request
+        seconds = None if request.timeout_ms is None else request.timeout_ms / 1000
+        try:
+            async with asyncio.timeout(seconds):
+                self._response = await self._follow(seconds)
+        except FetchError:
+            raise
+        except Exception as fault:
+            raise _failure(fault, request.url) from fault
+        return self._response
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._response is not None:
+            await self._response.close(wait=kind is None)
+
+    async def _follow(self, seconds: float | None) -> _Response:
+        """The response after redirects, which are followed for GET and HEAD only."""
+        request = self._request
+        url, headers = request.url, request.headers
+        guarded = self._port._guards(request)
+        for _ in range(MAX_REDIRECTS + 1):
+            try:
+                response = await self._send(url, headers, seconds, guarded)
+            except PrivateAddressError as fault:
+                kind: Literal["private_address", "redirect_private"]
+                kind = "private_address" if url == request.url else "redirect_private"
+                raise FetchError(kind, str(fault), url=url) from None
+            place = response.headers.get("location")
+            if place is None or response.status not in _REDIRECTS or request.method not in ("GET", "HEAD"):
+                return response
+            await response.close(wait=True)
+            target = urljoin(url, place).partition("#")[0]
+            self._check_target(target, guarded)
+            if urlsplit(target)[:2] != urlsplit(url)[:2]:
+                headers = {name: value for name, value in headers.items() if name.lower() in _HARMLESS}
+            url = target
+        raise FetchError("too_many_redirects", f"more than {MAX_REDIRECTS} redirects", url=url)
+
+    @staticmethod
+    def _check_target(target: str, guarded: bool) -> None:
+        fault = check_public_url(target)
+        if fault == "invalid_url":
+            raise FetchError("network_or_cors", "a redirect leads to something that is no http(s) URL", url=target)
+        if guarded and fault is not None:
+            raise FetchError("redirect_private", "a redirect leads to a private address", url=target)
+
+    async def _send(self, url: str, headers: Mapping[str, str], seconds: float | None, guarded: bool) -> _Response:
+        if guarded and check_public_url(url) == "private_address":
+            raise PrivateAddressError("the address is not public")
+        place = _parsed(url)
+        sent = httpcore2.Request(
+            self._request.method,
+            place,
+            headers=_header_lines(place, headers, self._request),
+            content=self._request.body,
+        )
+        proxy = None if guarded else self._port._proxy(place)
+        if proxy is not None:
+            return _Response(url, await proxy.handle_async_request(sent), seconds)
+        connections = self._port._connections
+        while True:
+            connection, reused = connections.take(place, public_only=guarded)
+            give_back = partial(connections.give, place, connection, public_only=guarded)
+            try:
+                return _Response(url, await connection.handle_async_request(sent), seconds, give_back)
+            except BaseException as fault:
+                await give_back()
+                # A kept connection that the server closed in that very moment: once more, on another one.
+                if not (reused and isinstance(fault, (OSError, httpcore2.RemoteProtocolError))):
+                    raise
+
+
+class _Response:
+    """A response whose head has come. `status_text` is the server's reason phrase."""
+
+    def __init__(
+        self,
+        url: str,
+        received: httpcore2.Response,
+        seconds: float | None,
+        give_back: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        self.url = url
+        self.status = received.status
+        reason = received.extensions.get("reason_phrase", b"")
+        self.status_text = reason.decode("latin-1")
+        self.headers = _header_map(received.headers)
+        self._received = received
+        self._raw = cast("AsyncGenerator[bytes]", aiter(cast("AsyncIterable[bytes]", received.stream)))
+        self._seconds = seconds
+        self._give_back = give_back
+        self._complete = False
+
+    def chunks(self) -> AsyncIterator[bytes]:
+        return _Chunks(self)
+
+    async def next_chunk(self) -> bytes | None:
+        """The next bytes as they were sent, None at the end."""
+        try:
+            async with asyncio.timeout(self._seconds):
+                return await anext(self._raw)
+        except StopAsyncIteration:
+            self._complete = True
+            return None
+        except Exception as fault:
+            raise _failure(fault, self.url) from fault
+
+    async def close(self, *, wait: bool) -> None:
+        """Gives the connection back. `wait`: the end of the reply may be about to come, and is waited for a moment."""
+        if wait and not self._complete:
+            with contextlib.suppress(TimeoutError, FetchError):
+                async with asyncio.timeout(_LAST_CHUNK_S):
+                    await self._last_chunks()
+        with contextlib.suppress(Exception):
+            await self._raw.aclose()
+            await self._received.aclose()
+        if self._give_back is not None:
+            await self._give_back()
+
+    async def _last_chunks(self) -> None:
+        left = _LAST_CHUNKS_BYTES
+        while left > 0 and (chunk := await self.next_chunk()) is not None:
+            left -= len(chunk)
+
+
+class _Chunks:
+    """The body after content decoding. No generator: leaving it early must not close what `close` still looks at."""
+
+    def __init__(self, response: _Response) -> None:
+        self._response = response
+        try:
+            self._inflater = inflater_of(response.headers.get("content-encoding", ""))
+        except InflateError as fault:
+            raise FetchError("decode_error", str(fault), url=response.url) from None
+
+    def __aiter__(self) -> _Chunks:
+        return self
+
+    async def __anext__(self) -> bytes:
+        inflater = self._inflater
+        if inflater is None:
+            chunk = await self._response.next_chunk()
+            if chunk is None:
+                raise StopAsyncIteration
+            return chunk
+        try:
+            while True:
+                piece = inflater.piece()
+                if piece:
+                    return piece
+                chunk = await self._response.next_chunk()
+                if chunk is None:
+                    inflater.check_whole()
+                    raise StopAsyncIteration
+                inflater.feed(chunk)
+        except InflateError as fault:
+            raise FetchError("decode_error", str(fault), url=self._response.url) from None
+
+
+@lru_cache(maxsize=256)
+def _parsed(url: str) -> httpcore2.URL:
+    parts = urlsplit(url)
+    host = normal_host(f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname or "")
+    if parts.scheme not in _DEFAULT_PORTS or host is None:
+        raise FetchError("network_or_cors", "not an http(s) URL")
+    target = quote((parts.path or "/") + (f"?{parts.query}" if parts.query else ""), safe=_IN_TARGETS)
+    return httpcore2.URL(
+        scheme=parts.scheme.encode(), host=host.strip("[]").encode(), port=parts.port, target=target.encode()
+    )
+
+
+def _header_lines(place: httpcore2.URL, headers: Mapping[str, str], request: FetchRequest) -> list[tuple[bytes, bytes]]:
+    scheme, host, port = place.scheme.decode(), place.host.decode(), place.port
+    shown = f"[{host}]" if ":" in host else host
+    lines = {
+        "host": shown if port in (None, _DEFAULT_PORTS[scheme]) else f"{shown}:{port}",
+        "user-agent": "agrun",
+        # A compressed event stream waits in somebody's buffer.
+        "accept-encoding": "identity" if request.purpose == "model" else "gzip, deflate",
+    }
+    lines.update((name.lower(), value) for name, value in headers.items())
+    if request.body is not None:
+        lines["content-length"] = str(len(request.body))
+    return [(name.encode(), value.encode()) for name, value in lines.items()]
+
+
+def _header_map(lines: list[tuple[bytes, bytes]]) -> dict[str, str]:
+    headers: dict[str, str] = {}
+    for raw_name, raw_value in lines:
+        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    return headers
+
+
+def _failure(fault: Exception, url: str) -> FetchError:
+    """What went wrong, in the port's words. Header values stand in some messages of the engine, which are left out."""
+    host = urlsplit(url).hostname or "the server"
+    if isinstance(fault, FetchError):
+        return fault
+    if isinstance(fault, (TimeoutError, httpcore2.TimeoutException)):
+        return FetchError("timeout", f"{host} did not answer in time", url=url)
+    if isinstance(fault, (httpcore2.LocalProtocolError, UnicodeError, ValueError)):
+        return FetchError("aborted", "the request is no valid HTTP: check the URL and the headers", url=url)
+    if isinstance(fault, httpcore2.RemoteProtocolError):
+        return FetchError("network_or_cors", f"{host} broke the connection or spoke no valid HTTP", url=url)
+    return FetchError("network_or_cors", f"{host} cannot be reached ({type(fault).__name__}: {fault})", url=url)
