@@ -70,12 +70,16 @@ class NeedsBrowser(Exception):
 
 @dataclass(frozen=True)
 class Actual:
-    """What came out: a value, or an error with its code and words; and the facts that the trace holds."""
+    """What came out: a value, or an error with its code and words; and the facts that the trace holds.
+
+    `unsound` says what must hold of every case of an area (its `also`) and did not.
+    """
 
     value: Any = None
     error: str | None = None
     message: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
+    unsound: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:

@@ -53,12 +53,12 @@ async def judge(case: dict[str, Any]) -> Outcome:
 
 
 def _unsound(actual: Actual) -> list[str]:
-    """What may never be: a value or a message that is no JSON or cannot be encoded."""
+    """What may never be: a value or a message that is no JSON or cannot be encoded, and what an area found."""
     try:
         json.dumps([actual.value, actual.message], ensure_ascii=False, allow_nan=False).encode()
     except (TypeError, ValueError) as error:
         return [f"not JSON: {error}"]
-    return []
+    return list(actual.unsound)
 
 
 def outcomes(cases: Iterable[dict[str, Any]], *, pyodide: bool = False) -> Iterator[Outcome]:

@@ -21,6 +21,7 @@ from agrun_wasm.providers.collect import collect
 from agrun_wasm.providers.errors import http_error
 from agrun_wasm.providers.registry import create_provider
 from tests.cases.expect import Actual, equal
+from tests.cases.next_request import history_faults
 from tests.clock import FakeClock
 from tests.conformance.web import FakeResponse, status_text
 
@@ -99,7 +100,11 @@ async def _reply(name: str, item: Mapping[str, Any]) -> Actual:
     except ProviderError as error:
         facts = {"partial_text": error.partial_text, "retryable": error.retryable}
         return Actual(error=error.code, message=error.message, facts=facts)
-    return _value(reply)
+    if not reply.tool_calls:
+        return _value(reply)
+    again = ServedChunks(item)
+    settings = {"name": name, "model": "test", "apiKey": SecretStr("sk-test"), "baseUrl": BASE_URL}
+    return replace(_value(reply), unsound=tuple(await history_faults(settings, again, again.requests)))
 
 
 def _value(reply: ModelReply) -> Actual:
@@ -116,8 +121,17 @@ def _value(reply: ModelReply) -> Actual:
 def _call(call: ToolCall) -> dict[str, Any]:
     args, fault = read_args(call.args_text)
     shown: dict[str, Any] = {"id": call.id, "name": call.name, "args": args if fault is None else fault}
-    signature = next((v for k, v in (call.provider_data or {}).items() if "signature" in k.lower()), None)
+    signature = _signature(call.provider_data)
     return shown if signature is None else {**shown, "signature": signature}
+
+
+def _signature(data: Any) -> Any:
+    """What goes back to the provider on exactly this call."""
+    for key, value in data.items() if isinstance(data, dict) else ():
+        found = value if "signature" in key.lower() else _signature(value)
+        if found is not None:
+            return found
+    return None
 
 
 def _retry_after(item: Mapping[str, Any]) -> Actual:
