@@ -3,7 +3,7 @@
  * does both). The same tree gives the same bytes.
  */
 
-import { rm, mkdir } from "node:fs/promises";
+import { mkdir, rename, rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { bundleAssets, bundleShim } from "./tools/bundle.mjs";
 import { copyPage, copyPyodide, copySkills, copyWheel } from "./tools/copies.mjs";
@@ -12,10 +12,11 @@ import { buildSite } from "./tools/site.mjs";
 import { writeTypes } from "./tools/types.mjs";
 
 const web = fileURLToPath(new URL(".", import.meta.url));
+const DIST = `${web}dist`;
 const paths = {
   web,
   root: fileURLToPath(new URL("..", import.meta.url)),
-  dist: `${web}dist`,
+  dist: `${web}dist.new`, // becomes dist/ when it is whole, so that a page being served never misses a file for long
   wheels: fileURLToPath(new URL("../.build/pyodide-wheels", import.meta.url)),
 };
 
@@ -28,6 +29,8 @@ try {
   const build = await buildId(paths); // of all that agrun.js checks, which is what is there by now
   await Promise.all([bundleShim(paths, build), writeTypes(paths, schemas)]);
   await writeManifest(paths, build);
+  await rm(DIST, { recursive: true, force: true });
+  await rename(paths.dist, DIST);
 } catch (error) {
   console.error(`web/build.mjs: ${error instanceof Error ? error.message.slice(-4000) : error}`);
   process.exit(1);

@@ -1,9 +1,10 @@
-"""BrowserClock: the clock port on the page's event loop."""
+"""BrowserClock: the clock port on the browser's timers."""
 
 from __future__ import annotations
 
-import asyncio
 import time
+
+import js
 
 
 class BrowserClock:
@@ -11,4 +12,11 @@ class BrowserClock:
         return time.time() * 1000
 
     async def sleep(self, ms: float) -> None:
-        await asyncio.sleep(ms / 1000)
+        """A timer of the event loop would hold on to Python until its time comes, cancelled or not; this one is cleared."""
+        waiting = js.Promise.withResolvers()
+        timer = js.setTimeout(waiting.resolve, ms)
+        try:
+            await waiting.promise
+        finally:
+            js.clearTimeout(timer)
+            waiting.resolve()

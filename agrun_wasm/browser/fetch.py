@@ -39,7 +39,7 @@ class JsFetch:
             call.end()
             self._calls.discard(call)
 
-    def close(self) -> None:
+    async def aclose(self) -> None:
         """Ends every call that is still open."""
         for call in list(self._calls):
             call.end()

@@ -38,7 +38,6 @@ class Page:
         self._post = post
         self._calls = HostCalls(self._send)
         self._runtimes: dict[str, Runtime] = {}
-        self._fetches: dict[str, JsFetch] = {}
         self._runs: dict[int, Any] = {}
         self._stopped_early: dict[int, str] = {}
         self._running: dict[int, tuple[asyncio.Task[None], str]] = {}
@@ -118,10 +117,9 @@ class Page:
         return runtime
 
     async def _create(self, params: Mapping[str, Any]) -> None:
-        fetch = JsFetch()
         arguments = runtime_arguments(params["config"], self._calls)
-        self._runtimes[params["runtime"]] = Runtime(**arguments, fetch=fetch, clock=BrowserClock(), ids=BrowserIds())
-        self._fetches[params["runtime"]] = fetch
+        ports = {"fetch": JsFetch(), "clock": BrowserClock(), "ids": BrowserIds()}
+        self._runtimes[params["runtime"]] = Runtime(**arguments, **ports)
 
     async def _close(self, params: Mapping[str, Any]) -> None:
         """Stops the runtime's runs, ends its connections and forgets it."""
@@ -135,8 +133,6 @@ class Page:
                 task.cancel()
         if runtime := self._runtimes.pop(key, None):
             await runtime.aclose()
-        if fetch := self._fetches.pop(key, None):
-            fetch.close()
 
     async def _describe(self, params: Mapping[str, Any]) -> Any:
         return self._runtime(params).describe_composition()

@@ -1,23 +1,65 @@
-/** `<agrun-chat>` as agrun.js knows it: an element that loads its view (chat.mjs) when one is on the page. */
+/**
+ * `<agrun-chat>` as agrun.js knows it: an element that loads its view (chat.mjs) when it comes onto a page.
+ *
+ * Attributes: `provider` ("offline" by default), `skills` (a URL), `placeholder`, `theme` ("light", "dark"; else the
+ * reader's own). Slots: `greeting`, and `starter` for buttons whose text (or `data-prompt`) is asked. Properties: `options`
+ * (whatever else createRuntime takes) or `runtime` (one of yours), set before the element comes onto the page.
+ * Events: `agrun-step`, `agrun-result`.
+ */
 
 import { createRuntime } from "../api/runtime.js";
 
 /** @typedef {import("./view.js").ChatView} ChatView */
+/** @typedef {HTMLElement & {runtime: import("../api/runtime.js").Runtime | null, runtimeOptions: () => Record<string, any>}} ChatHost */
 
 /** @param {string} base where the bundle lies */
 export function defineChatElement(base) {
-  if (customElements.get("agrun-chat")) return;
+  if (typeof customElements === "undefined" || customElements.get("agrun-chat")) return;
   customElements.define("agrun-chat", chatElement(base));
 }
 
 /** @param {string} base */
 function chatElement(base) {
   return class AgrunChat extends HTMLElement {
+    /** @type {Record<string, any>} */
+    options = {};
+    /** @type {import("../api/runtime.js").Runtime | null} */
+    runtime = null;
     /** @type {Promise<ChatView> | null} */
     #view = null;
 
+    constructor() {
+      super();
+      this.attachShadow({ mode: "open", delegatesFocus: true });
+    }
+
     connectedCallback() {
       this.#view ??= import(new URL(`chat.mjs?${BUILD}`, base).href).then(({ mount }) => mount(this, { createRuntime, base }));
+    }
+
+    /** What the attributes and `options` say, for createRuntime. */
+    runtimeOptions() {
+      const skills = this.getAttribute("skills");
+      return {
+        assetBase: base,
+        provider: this.getAttribute("provider") ?? "offline",
+        ...(skills ? { skills } : {}),
+        ...this.options,
+      };
+    }
+
+    /** Ask as if the text had been typed. @param {string} text */
+    async ask(text) {
+      (await this.#view)?.ask(text);
+    }
+
+    async stop() {
+      (await this.#view)?.stop();
+    }
+
+    /** End the runtime behind the element. */
+    async close() {
+      await (await this.#view)?.close();
     }
   };
 }

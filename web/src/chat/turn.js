@@ -1,0 +1,234 @@
+/**
+ * One answer of the agent as it comes to be: text, reasoning, tool calls, approvals, and how it ended.
+ *
+ * Takes events and results of a run, and makes elements of them; it starts nothing.
+ */
+
+import { ApprovalCard } from "./approval-card.js";
+import { copyButton, el, icon } from "./dom.js";
+import { MarkdownView } from "./markdown.js";
+import { ToolRow, titleOf } from "./tool-row.js";
+
+/** @typedef {{onDecisions: (decisions: Record<string, "approve" | "deny">) => void, onContinue: () => void, onRetry: () => void, onSuggestion: (prompt: string) => void}} TurnActions */
+
+/** What the agent is doing, by the step that began it. @type {Record<string, (detail: any) => string>} */
+const ACTIVITY = {
+  "run-started": () => "Thinking",
+  "planner-requested": () => "Thinking",
+  "reasoning-delta": () => "Thinking",
+  "text-delta": () => "Writing",
+  "tool-args-delta": (detail) => `Preparing ${detail.name || "a tool call"}`,
+  "action-executing": (detail) => titleOf(detail.actionName, detail.args).filter(Boolean).join(" "),
+  "action-executed": () => "Thinking",
+  "model-retry": () => "The model did not answer, trying again",
+  "auto-read": () => "Reading sources",
+  "finalize-requested": () => "Writing the answer",
+};
+
+/** Steps that say a call did not run, with the words for it. @type {Record<string, (detail: any) => string>} */
+const NOT_RUN = {
+  "policy-denied": (detail) => detail.reason || "not allowed here",
+  "action-args-invalid": (detail) => detail.error,
+  "action-guardrail-blocked": (detail) => `repeated ${detail.count} times without success`,
+};
+
+/** Steps that end a call that ran, without a result. @type {Record<string, (detail: any) => string>} */
+const FAILED = {
+  "action-failed": (detail) => detail.error,
+  "action-timeout": (detail) => `no result within ${detail.timeoutMs / 1000} s`,
+  "action-protocol-error": (detail) => detail.error,
+};
+
+const REMARK_LENGTH = 400;
+
+export class AgentTurn {
+  #parts = el("div", { class: "parts" });
+  #activity = el("div", { class: "activity", role: "status" });
+  element = el("li", { class: "turn agent", part: "turn agent-turn" }, this.#parts, this.#activity);
+  #actions;
+  /** @type {MarkdownView | null} */
+  #text = null;
+  /** @type {HTMLElement | null} */
+  #tools = null;
+  /** @type {HTMLElement | null} */
+  #reasoning = null;
+  /** Calls that run, by name and place. @type {Map<string, ToolRow>} */
+  #rows = new Map();
+  /** @type {Map<string, ApprovalCard>} */
+  #approvals = new Map();
+
+  /** @param {TurnActions} actions */
+  constructor(actions) {
+    this.#actions = actions;
+    this.element.setAttribute("aria-busy", "true");
+    this.waiting("Thinking");
+  }
+
+  /** @param {string} activity */
+  waiting(activity) {
+    this.#activity.replaceChildren(el("span", { class: "pulse" }), activity);
+  }
+
+  /** @param {any} event a step or a delta of the run */
+  take({ type, detail, at }) {
+    const activity = ACTIVITY[type]?.(detail);
+    if (activity) this.waiting(activity);
+    if (type === "text-delta") this.#textPart().append(detail.text);
+    else if (type === "reasoning-delta") this.#reasoningPart().append(detail.text);
+    else if (type === "answer-superseded") this.#setTextAside();
+    else if (type === "action-executing") this.#startRow(detail, at);
+    else if (type === "action-executed") {
+      const { ok, result, summary } = detail;
+      this.#endRow(detail, at, ok === false ? "failed" : "ok", { result: result ?? summary });
+    } else if (type in FAILED) this.#endRow(detail, at, "failed", { note: FAILED[type](detail) });
+    else if (type in NOT_RUN) {
+      this.#startRow(detail, at);
+      this.#endRow(detail, at, "refused", { note: NOT_RUN[type](detail) });
+    }
+  }
+
+  /** @param {any} result the RunResult */
+  end(result) {
+    this.#finish();
+    const { output, status, error } = result;
+    if (status === "failed") return this.fail(error);
+    if (status === "aborted") return this.#note("stop", "Stopped");
+    if (output.kind === "approval_required") return this.#askApprovals(output.approvals);
+    if (output.kind === "continuation_required") {
+      this.#note("info", output.text, el("button", { type: "button", class: "secondary", onclick: () => this.#continue() }, "Continue"));
+      return undefined;
+    }
+    return this.#answer(output.text);
+  }
+
+  /** @param {{message?: string, hint?: string, code?: string}} error */
+  fail(error) {
+    this.#finish();
+    const retry = el("button", { type: "button", class: "secondary", onclick: () => this.#actions.onRetry() }, icon("retry"), "Try again");
+    this.#parts.append(
+      el(
+        "section",
+        { class: "failure", part: "failure", role: "alert" },
+        el("p", {}, icon("warning"), el("strong", {}, error?.message ?? "Something went wrong")),
+        error?.hint ? el("p", { class: "hint" }, error.hint) : null,
+        el("div", { class: "failure-foot" }, retry, error?.code ? el("code", {}, error.code) : null),
+      ),
+    );
+  }
+
+  /** Going on after an approval. */
+  resume() {
+    this.element.setAttribute("aria-busy", "true");
+    this.#text = this.#tools = this.#reasoning = null;
+    this.waiting("Going on");
+  }
+
+  /** @param {string} text */
+  failApprovals(text) {
+    for (const card of this.#approvals.values()) card.fail(text);
+  }
+
+  #finish() {
+    this.element.setAttribute("aria-busy", "false");
+    this.#activity.replaceChildren();
+    for (const row of this.#rows.values()) row.finish("refused", { note: "cut short" });
+    this.#rows.clear();
+  }
+
+  /** @param {string} text */
+  #answer(text) {
+    const view = this.#textPart();
+    view.set(text);
+    view.render();
+    const foot = el("div", { class: "answer-foot" }, copyButton(() => text, "Copy answer"));
+    this.#parts.append(foot);
+    if (view.suggestions.length === 0) return;
+    const chips = view.suggestions.map(({ label, prompt }) =>
+      el("button", { type: "button", class: "suggestion", onclick: () => this.#actions.onSuggestion(prompt) }, label),
+    );
+    this.#parts.append(el("div", { class: "suggestions" }, ...chips));
+  }
+
+  /** @param {any[]} approvals */
+  #askApprovals(approvals) {
+    /** @type {Record<string, "approve" | "deny">} */
+    const decisions = {};
+    const asked = approvals.filter(({ approvalId }) => !this.#approvals.has(approvalId));
+    for (const approval of asked) {
+      const card = new ApprovalCard(approval, (decision) => {
+        decisions[approval.approvalId] = decision;
+        if (Object.keys(decisions).length === asked.length) this.#actions.onDecisions(decisions);
+      });
+      this.#approvals.set(approval.approvalId, card);
+      this.#parts.append(card.element);
+    }
+  }
+
+  #continue() {
+    this.#actions.onContinue();
+  }
+
+  /** @param {Parameters<typeof icon>[0]} name @param {string} text @param {Node} [action] */
+  #note(name, text, action) {
+    this.#parts.append(el("div", { class: "note", part: "note" }, icon(name), el("span", {}, text), action));
+  }
+
+  #textPart() {
+    if (this.#text) return this.#text;
+    this.#tools = this.#reasoning = null;
+    this.#text = new MarkdownView();
+    this.#parts.append(this.#text.element);
+    return this.#text;
+  }
+
+  /** Text that is not the answer after all: a remark stays as one, a longer draft is folded away. */
+  #setTextAside() {
+    const view = this.#text;
+    this.#text = null;
+    if (!view) return;
+    view.render();
+    view.element.classList.add("aside");
+    if (view.text.length <= REMARK_LENGTH) return;
+    const draft = el("details", { class: "reasoning" }, el("summary", {}, icon("chevron"), "Earlier draft"));
+    view.element.replaceWith(draft);
+    draft.append(view.element);
+  }
+
+  #reasoningPart() {
+    if (!this.#reasoning) {
+      this.#text = this.#tools = null;
+      this.#reasoning = el("div", { class: "reasoning-text" });
+      this.#parts.append(el("details", { class: "reasoning", part: "reasoning" }, el("summary", {}, icon("chevron"), "Reasoning"), this.#reasoning));
+    }
+    return this.#reasoning;
+  }
+
+  /** @param {any} detail @param {number} at */
+  #startRow(detail, at) {
+    if (!this.#tools) {
+      this.#text = this.#reasoning = null;
+      this.#tools = el("div", { class: "tools", part: "tools" });
+      this.#parts.append(this.#tools);
+    }
+    const row = new ToolRow(detail.actionName, detail.args, at);
+    this.#rows.set(placeOf(detail), row);
+    this.#tools.append(row.element);
+  }
+
+  /** @param {any} detail @param {number} at @param {import("./tool-row.js").ToolState} state @param {{result?: unknown, note?: string}} end */
+  #endRow(detail, at, state, end) {
+    const place = placeOf(detail);
+    this.#rows.get(place)?.finish(state, { ...end, at });
+    this.#rows.delete(place);
+  }
+}
+
+/** Which of several calls a step is about. @param {any} detail */
+function placeOf({ actionName, batchIndex = "", planIndex = "" }) {
+  return `${actionName} ${batchIndex} ${planIndex}`;
+}
+
+/** @param {string} text */
+export function userTurn(text) {
+  return el("li", { class: "turn user", part: "turn user-turn" }, el("div", { class: "bubble", dir: "auto" }, text));
+}
