@@ -37,7 +37,10 @@ def action(
 
     def make(function: Callable[..., Any]) -> Action:
         label = name or function.__name__
-        signature = _Signature(function, label)
+        # Types defined in the function that the action is made in, as in a test or a notebook cell.
+        caller = inspect.currentframe()
+        names = caller.f_back.f_locals if caller is not None and caller.f_back is not None else {}
+        signature = _Signature(function, label, names)
         meta: dict[str, Any] = {
             "aliases": aliases or [],
             "guidance": guidance,
@@ -64,16 +67,23 @@ def _first_paragraph(function: Callable[..., Any]) -> str:
     return " ".join((inspect.getdoc(function) or "").split("\n\n")[0].split())
 
 
+def _type_hints(function: Callable[..., Any], label: str, names: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters' hints, resolved; the return's is nobody's business here."""
+    wanted = {key: hint for key, hint in function.__annotations__.items() if key not in ("return", "context")}
+    holder = type("_Hints", (), {"__annotations__": wanted, "__module__": function.__module__})
+    try:
+        return get_type_hints(holder, getattr(function, "__globals__", {}), dict(names), include_extras=True)
+    except NameError as error:
+        raise ConfigInvalid(f"action {label!r}: a type hint cannot be resolved: {error}") from None
+
+
 class _Signature:
     """A function's parameters as JSON Schema, and the way back from JSON to its arguments."""
 
-    def __init__(self, function: Callable[..., Any], label: str) -> None:
+    def __init__(self, function: Callable[..., Any], label: str, names: Mapping[str, Any]) -> None:
         self._function = function
         self._label = label
-        try:
-            hints = get_type_hints(function, include_extras=True)
-        except NameError as error:
-            raise ConfigInvalid(f"action {label!r}: a type hint cannot be resolved: {error}") from None
+        hints = _type_hints(function, label, names)
         parameters = list(inspect.signature(function).parameters.values())
         self._takes_context = bool(parameters) and parameters[0].name == "context"
         own = parameters[1:] if self._takes_context else parameters

@@ -1,21 +1,42 @@
-"""The nearest known name, for error messages. Owns nothing else; every room may use it."""
+"""The known name that a wrong one most likely meant, for every message of the form "unknown X; did you mean Y?".
+
+Owns how close is close. Every room may use it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
+
+__all__ = ["did_you_mean", "nearest"]
+
+_CLOSE = 0.6
+_LONGEST = 200
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that `name` most likely means, or None when none is close. Case does not count."""
-    by_fold: dict[str, str] = {}
+    """The closest of the known names, None where none is close.
+
+    Letter case, blanks, hyphens and underscores do not count; of equally close names the one that stands first wins.
+    """
+    if len(name) > _LONGEST:
+        return None
+    folded: dict[str, str] = {}
     for candidate in known:
-        by_fold.setdefault(candidate.casefold(), candidate)
-    close = get_close_matches(name.casefold(), by_fold, n=1, cutoff=0.6)
-    return by_fold[close[0]] if close else None
+        folded.setdefault(_fold(candidate), candidate)
+    wanted = _fold(name)
+    if wanted in folded:
+        return folded[wanted]
+    import difflib
+
+    matches = difflib.get_close_matches(wanted, folded, n=1, cutoff=_CLOSE)
+    return folded[matches[0]] if matches else None
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """`"; did you mean 'x'?"`, or an empty text when nothing is close."""
     candidate = nearest(name, known)
     return f"; did you mean {candidate!r}?" if candidate else ""
+
+
+def _fold(name: str) -> str:
+    return "".join(char for char in name.casefold() if char not in "-_ \t\r\n")

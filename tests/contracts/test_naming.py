@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agrun_wasm.text.nearest import nearest
+from agrun_wasm.contracts.naming import nearest
 
 KNOWN = ["maxSteps", "required", "reason", "reasoning", "mix_paint", "conversation", "web_search", "type", "Provider"]
 
