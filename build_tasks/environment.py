@@ -15,6 +15,7 @@ VENV = ROOT / ".venv"
 WEB = ROOT / "web"
 NODE_MAJOR = 20
 CHROMIUM = Path("/usr/bin/chromium")
+LOCKS = {"run": ("run",), "dev": ("dev", "run")}  # lock -> the locks it fulfils
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -60,12 +61,11 @@ def ensure_chromium() -> None:
 
 
 def _setup_python(lock: str) -> None:
-    requirements = ROOT / "requirements" / f"{lock}.txt"
-    manifests = [requirements, ROOT / "pyproject.toml", ROOT / "agrun_host" / "pyproject.toml"]
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     title = f"Python {version} environment (.venv, requirements/{lock}.txt)"
-    stamp = Stamp(VENV / f".agrun-{lock}", fingerprint(manifests, [version]), [program("python")])
-    if stamp.is_fresh():
+    requirements = _lock_file(lock)
+    stamps = [_python_stamp(fulfilled, version) for fulfilled in LOCKS[lock]]
+    if stamps[0].is_fresh():
         return up_to_date(title)
     with step(title):
         if not program("python").exists() or _venv_version() != version:
@@ -76,8 +76,18 @@ def _setup_python(lock: str) -> None:
         say("    installing agrun-wasm and agrun-host, editable")
         offline = ["--no-deps", "--no-build-isolation", "--no-index"]
         quietly(pip("install", *offline, "-e", ROOT, "-e", ROOT / "agrun_host"))
-    stamp.write()
+    for stamp in stamps:
+        stamp.write()
     return None
+
+
+def _lock_file(lock: str) -> Path:
+    return ROOT / "requirements" / f"{lock}.txt"
+
+
+def _python_stamp(lock: str, version: str) -> Stamp:
+    manifests = [_lock_file(lock), ROOT / "pyproject.toml", ROOT / "agrun_host" / "pyproject.toml"]
+    return Stamp(VENV / f".agrun-{lock}", fingerprint(manifests, [version]), [program("python")])
 
 
 def _venv_version() -> str:

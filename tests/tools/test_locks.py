@@ -50,6 +50,10 @@ def test_locks_agree_with_what_runs(lock: Path) -> None:
     }
 
 
+def test_the_tools_lock_holds_all_that_runs() -> None:
+    assert pins(REQUIREMENTS / "run.txt").keys() <= pins(REQUIREMENTS / "dev.txt").keys()
+
+
 def test_run_in_is_what_both_packages_declare() -> None:
     lines = (REQUIREMENTS / "run.in").read_text(encoding="utf-8").splitlines()
     named = {line for line in lines if line and not line.startswith("#")}
