@@ -159,6 +159,9 @@ def _facts(expect: Mapping[str, Any], actual: Actual, known: set[str]) -> list[s
 
 
 def _held(wanted: Any, had: Any) -> bool:
+    """Is this the fact? A list holds several, a tuple words of which the case's sentence must hold one."""
+    if isinstance(had, tuple):
+        return any(word in str(wanted) for word in had)
     return wanted in had if isinstance(had, list) and not isinstance(wanted, list) else bool(wanted == had)
 
 

@@ -6,6 +6,7 @@ there is none, such a case needs a browser.
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -21,6 +22,8 @@ from tests.cases.steps import SESSION, Gate, Play, runtime_over
 _SENTENCES = {"next_request", "missing_fields", "unknown_steps"}
 #: keys of an outcome that read_url's comparison knows
 _OF_READING = {"never", "error_any_of", "message_mentions"}
+#: words for a record that a refusal leaves as it was
+_UNTOUCHED = ("unchanged", "untouched", "kept", "intact", "preserved", "not overwritten", "not modified")
 
 
 class Outcome(dict[str, Any]):
@@ -69,28 +72,37 @@ def compare(expected: Any, actual: Any) -> list[str]:
 
 
 async def _older_session(item: Mapping[str, Any]) -> Actual:
-    """The case's record as far as ours can be older: fields left out, and a step of a kind that is unknown here."""
+    """The case's record in the form of ours, which has had one version so far.
+
+    An older one is one that lacks fields and holds a step of an unknown kind; a newer one says its number.
+    """
     runtime = runtime_over(Gate())
     async with runtime.session(SESSION).stream("one") as run:
         state = (await run.result()).to_json()["state"]
-    unknown = item["saved"]["steps"][-1].get("type", "old-kind")
-    turns = [
-        {"role": message["role"], "parts": [{"type": "text", "text": message["content"]}]}
-        for message in item["saved"]["messages"]
-    ]
-    kept = ("schemaVersion", "runId", "sessionId", "status", "request", "budgets", "output", "finalAnswerSource")
-    older = {key: state[key] for key in kept} | {"history": turns, "steps": [{**state["steps"][0], "type": unknown}]}
+    saved = item["saved"]
+    unknown = [step["type"] for step in saved.get("steps", []) if "type" in step]
+    kept = ("runId", "sessionId", "status", "request", "budgets", "output", "finalAnswerSource")
+    older = {key: state[key] for key in kept} | {
+        "schemaVersion": saved["version"] if saved["version"] > item["current_version"] else SCHEMA_VERSION,
+        "history": [
+            {"role": message["role"], "parts": [{"type": "text", "text": message["content"]}]}
+            for message in saved.get("messages", [])
+        ],
+        "steps": [{**state["steps"][0], "type": kind} for kind in unknown],
+    }
+    before = json.dumps(older)
     try:
         again = runtime.load(older).to_json()["state"]
     except AgrunError as error:
-        return Actual(error=error.code, message=error.message)
+        facts = {"stored_data": _UNTOUCHED if json.dumps(older) == before else ()}
+        return Actual(error=error.code, message=error.message, facts=facts)
     kinds = [step["type"] for step in again["steps"]]
     return Actual(
         Outcome(
             loads=True,
             messages=len(again["history"]),
             missing_fields="defaults" if again["loopState"]["invalidDecisions"] == 0 else "missing",
-            unknown_steps="kept" if unknown in kinds else "lost",
+            unknown_steps="kept" if kinds == unknown else "lost",
             resaved_version=item["current_version"] if again["schemaVersion"] == SCHEMA_VERSION else None,
         )
     )

@@ -169,7 +169,7 @@ def _decisions(by_index: Mapping[str, Any], approvals: list[dict[str, Any]], not
     decisions = {}
     for key, decision in by_index.items():
         approval = approvals[int(key)] if key.isdigit() and int(key) < len(approvals) else {"approvalId": key}
-        if note is not None and decision == "deny":
+        if note is not None and decision in ("deny", {"decision": "deny"}):
             decision = {"decision": "deny", "note": note}
         decisions[approval["approvalId"]] = decision
     return decisions

@@ -54,7 +54,7 @@ class World:
             "fetch": self.fetch,
             "clock": self.clock,
             "ids": self._ids,
-            **parts.get("config", {}),
+            **(parts.get("config") or {}),
         }
         if "actions" in parts:
             given["actions"] = self._actions(parts["actions"])
