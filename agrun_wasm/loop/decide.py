@@ -17,7 +17,7 @@ from agrun_wasm.loop.orient import orient
 from agrun_wasm.loop.outcome import Failed, OutOfBudget
 from agrun_wasm.planner.envelope import InvalidDecision
 from agrun_wasm.planner.messages import decision_message, observation_message, result_message
-from agrun_wasm.planner.reading import preview, read_envelope_reply, read_native_reply
+from agrun_wasm.planner.reading import Read, preview, read_envelope_reply, read_native_reply
 
 
 async def decide(ctx: RunContext) -> Failed | OutOfBudget | None:
@@ -68,31 +68,37 @@ async def _ask(ctx: RunContext, request: ModelRequest) -> ModelReply | None:
         ctx.emit("planner-mode-fallback", reason=ctx.ports.redactor.text(error.message))
         ctx.state.planner_mode = "envelope"
         return None
-    ctx.emit("planner-responded", finish=reply.finish, toolCalls=[call.name for call in reply.tool_calls])
     return reply
+
+
+def _read_reply(ctx: RunContext, reply: ModelReply) -> Read:
+    if ctx.state.planner_mode == "native_tools":
+        return read_native_reply(ctx.surface, ctx.state, reply)
+    return read_envelope_reply(ctx.surface, ctx.state, reply.text)
 
 
 async def _read(ctx: RunContext, request: ModelRequest, reply: ModelReply) -> tuple[Decision, ModelReply]:
     """The decision and the reply it stood in (the repair's, where there was one); raises _Rejected."""
-    surface, state = ctx.surface, ctx.state
-    if state.planner_mode == "native_tools":
-        try:
-            return read_native_reply(surface, state, reply), reply
-        except InvalidDecision as fault:
-            raise _Rejected(reply, fault) from None
+    responded = {"finish": reply.finish, "toolCalls": [call.name for call in reply.tool_calls]}
     try:
-        return read_envelope_reply(surface, state, reply.text), reply
+        read = _read_reply(ctx, reply)
     except InvalidDecision as fault:
+        ctx.emit("planner-responded", **responded)
         first = fault
+    else:
+        ctx.emit("planner-responded", **responded, **read.notes())
+        return read.decision, reply
+    if ctx.state.planner_mode == "native_tools":
+        raise _Rejected(reply, first)
     ctx.emit("planner-repair-requested", reason=first.reason, error=first.message)
     repaired = await call_model(ctx, _repair_request(request, reply, first), shown=False)
     try:
-        decision = read_envelope_reply(surface, state, repaired.text)
+        read = _read_reply(ctx, repaired)
     except InvalidDecision as fault:
         ctx.emit("planner-repair-completed", ok=False)
         raise _Rejected(repaired, fault) from None
-    ctx.emit("planner-repair-completed", ok=True)
-    return decision, repaired
+    ctx.emit("planner-repair-completed", ok=True, **read.notes())
+    return read.decision, repaired
 
 
 def _repair_request(request: ModelRequest, reply: ModelReply, fault: InvalidDecision) -> ModelRequest:

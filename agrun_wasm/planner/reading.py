@@ -6,6 +6,7 @@ Envelope mode reads one object out of the text; native mode reads tool calls, an
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 from agrun_wasm.actions.clarification import NAME as ASK
@@ -30,24 +31,37 @@ NOT_RUN_CUT = "not run: the reply was cut at the token limit; call again with sh
 _TERMINAL_WORDS = {"final_answer": "final", "finalize": "finalize", "plan": "plan"}
 
 
-def read_envelope_reply(surface: Surface, state: RunState, text: str) -> Decision:
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A decision, with what its text needed: the repairs of its letters, and keys that stood twice (the last won)."""
+
+    decision: Decision
+    repairs: tuple[str, ...] = ()
+    duplicate_keys: tuple[str, ...] = ()
+
+    def notes(self) -> dict[str, Any]:
+        """For the step planner-responded; nothing where there is nothing to say."""
+        notes: dict[str, Any] = {"repairs": list(self.repairs)} if self.repairs else {}
+        return {**notes, "duplicateKeys": list(self.duplicate_keys)} if self.duplicate_keys else notes
+
+
+def read_envelope_reply(surface: Surface, state: RunState, text: str) -> Read:
     """The decision in a reply's text (envelope mode); raises InvalidDecision."""
     try:
         found = read_object(text, DECISION_KEYS)
     except ModelTextError as error:
         raise InvalidDecision(error.reason, error.message) from None
-    return EnvelopeReader(surface, state).decision(found.value)
+    return Read(EnvelopeReader(surface, state).decision(found.value), found.repairs, found.duplicate_keys)
 
 
-def read_native_reply(surface: Surface, state: RunState, reply: ModelReply) -> Decision:
+def read_native_reply(surface: Surface, state: RunState, reply: ModelReply) -> Read:
     """The decision in a reply's calls or text (native mode); raises InvalidDecision."""
     if reply.tool_calls:
-        return _NativeCalls(surface, state, reply).decision()
+        return Read(_NativeCalls(surface, state, reply).decision())
     if not reply.text.strip():
         raise InvalidDecision("empty_reply", "the reply is empty; call a tool or write the answer")
-    return _decision_in_text(surface, state, reply.text) or FinalDecision(
-        answer=reply.text, truncated=reply.finish == "length", from_text=True
-    )
+    answer = FinalDecision(answer=reply.text, truncated=reply.finish == "length", from_text=True)
+    return Read(_decision_in_text(surface, state, reply.text) or answer)
 
 
 def _decision_in_text(surface: Surface, state: RunState, text: str) -> Decision | None:

@@ -34,7 +34,7 @@ async def actual(item: Mapping[str, Any]) -> Actual:
     surface = _surface(tuple(item.get("actions", ())))
     skill = next(iter(surface.catalog))
     try:
-        decision = read_envelope_reply(surface, active_state(skill), item["text"])
+        decision = read_envelope_reply(surface, active_state(skill), item["text"]).decision
     except InvalidDecision as error:
         return Actual(error=error.reason, message=error.message)
     return Actual(_without_empty(_fields(decision)), facts={"warning": await _noted(item)})
