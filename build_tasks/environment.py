@@ -21,8 +21,9 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 
 def setup(lock: str = "run") -> None:
     """Everything the lock `requirements/<lock>.txt` and `web/package-lock.json` name, both packages editable."""
+    executable = node()  # before anything that takes long
     _setup_python(lock)
-    _setup_node()
+    _setup_node(executable)
 
 
 def program(name: str) -> Path:
@@ -96,11 +97,10 @@ def _venv_version() -> str:
     return ".".join(values.get("version", "").split(".")[:2])
 
 
-def _setup_node() -> None:
+def _setup_node(executable: str) -> None:
     manifests = [WEB / "package.json", WEB / "package-lock.json"]
     installed = WEB / "node_modules" / ".package-lock.json"
     title = "Node packages (web/node_modules)"
-    executable = node()
     stamp = Stamp(WEB / "node_modules" / ".agrun", fingerprint(manifests), [installed])
     if stamp.is_fresh():
         return up_to_date(title)
