@@ -1,0 +1,25 @@
+"""The measures that are run, by number (document 5): what each is called and the function that takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from tests.bench import cycles, imports, plans, streaming
+from tests.bench.figures import Finding
+from tests.bench.session import Session
+
+
+@dataclass(frozen=True)
+class Measure:
+    title: str
+    take: Callable[[Session], list[Finding]]
+
+
+MEASURES: Mapping[str, Measure] = {
+    "M1": Measure("cost of one cycle on CPython", cycles.cost),
+    "M2": Measure("growth of that cost with the length of the run", cycles.growth),
+    "M6": Measure("import on CPython", imports.cost),
+    "M7": Measure("stream of 10 000 deltas", streaming.cost),
+    "M10": Measure("a plan of 8 actions of 100 ms", plans.time),
+}

@@ -1,0 +1,25 @@
+"""agrun_wasm on the fake server, through agrun_host's transport."""
+
+from agrun_host.transport import HttpxFetch
+from agrun_wasm import Runtime, action
+from tests.bench.subjects.conversation import base_url, time_conversation
+
+
+@action(tier=0)
+def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+async def converse(prompt: str) -> str:
+    output = (await runtime.run(prompt)).output
+    return str(output and output["text"])
+
+
+runtime = Runtime(
+    provider={"name": "openai-compatible", "model": "fake", "baseUrl": base_url(), "apiKey": "x"},
+    actions=[add],
+    max_steps=100_000,
+    fetch=HttpxFetch(),
+)
+time_conversation(converse)

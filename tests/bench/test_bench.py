@@ -1,0 +1,81 @@
+"""The benchmarks' own arithmetic and reports; the measures themselves are run by `python build.py bench`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.bench import peers, report
+from tests.bench.fake_openai import reply, text_frames
+from tests.bench.figures import Finding, Series, against_peers
+from tests.bench.imports import top_level_us
+
+
+def a_finding(*, ours: tuple[float, ...] = (1.0, 2.0, 3.0), reach: float = 0.25) -> Finding:
+    taken = {"slow": Series.of([20.0, 20.0, 20.0]), "fast": Series.of([10.0, 10.0, 10.0])}
+    return against_peers("M0", "a <cost>", "ms", ours=Series.of(ours), peers=taken, reach=reach, reach_text="1/4")
+
+
+def test_a_ratio_is_taken_round_by_round_to_the_best_peer() -> None:
+    finding = a_finding()
+    assert finding.best_peer == "fast"
+    assert finding.judged == Series.of([0.1, 0.2, 0.3])
+    assert (finding.judged.low, finding.judged.median, finding.judged.high) == (0.1, 0.2, 0.3)
+
+
+@pytest.mark.parametrize(("reach", "met"), [(0.25, True), (0.2, True), (0.19, False)])
+def test_the_median_decides_whether_a_reach_is_met(reach: float, met: bool) -> None:
+    assert a_finding(reach=reach).met is met
+
+
+def test_the_reach_is_also_told_in_the_unit_of_ours() -> None:
+    assert a_finding(reach=0.25).reach_of_ours == pytest.approx(2.5)
+
+
+def test_a_finding_without_peers_has_no_ratio() -> None:
+    alone = Finding("M0", "growth", "x", Series.of([1.2]), {}, Series.of([1.2]), 1.5, "1.5")
+    assert (alone.ratio, alone.met) == (None, True)
+    assert "1.2 x" in report.table([alone])
+
+
+def test_import_times_count_the_top_level_only() -> None:
+    said = (
+        "import time: self [us] | cumulative | imported package\n"
+        "import time:       100 |        100 |   agrun_wasm.text\n"
+        "import time:         7 |          7 |     agrun_wasm\n"
+        "import time:       200 |        300 | agrun_wasm\n"
+    )
+    assert top_level_us(said, "agrun_wasm") == 300
+    with pytest.raises(ValueError):
+        top_level_us(said, "agrun_wasm.text")
+
+
+def test_what_is_written_can_be_read(tmp_path: Path) -> None:
+    report.write(tmp_path, [a_finding(reach=0.1)], report.facts(quick=True))
+    (finding,) = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["findings"]
+    assert (finding["bestPeer"], finding["met"], finding["ratio"]["max"]) == ("fast", False, 0.3)
+    assert " NO" in (tmp_path / "results.txt").read_text(encoding="utf-8")
+    ElementTree.fromstring((tmp_path / "results.svg").read_text(encoding="utf-8"))
+
+
+def test_the_peers_are_pinned_to_the_last_one() -> None:
+    lines = peers.REQUIREMENTS.read_text(encoding="utf-8").splitlines()
+    named = [line for line in lines if line and not line.startswith((" ", "#"))]
+    assert all("==" in line for line in named)
+    assert set(peers.versions()) == set(peers.NAMES)
+
+
+def test_the_fake_server_counts_cycles_in_the_request() -> None:
+    tool = {"role": "tool", "content": "1"}
+    message, finish = reply({"messages": [tool]}, 2)
+    assert (message["tool_calls"][0]["function"]["arguments"], finish) == ('{"a": 1, "b": 1}', "tool_calls")
+    assert reply({"messages": [tool, tool]}, 2) == ({"role": "assistant", "content": "done after 2"}, "stop")
+
+
+def test_a_streamed_text_has_one_event_a_delta_and_its_end() -> None:
+    frames = list(text_frames(3))
+    assert len(frames) == 3 + 3
+    assert frames[-1] == b"data: [DONE]\n\n"
