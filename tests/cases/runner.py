@@ -49,7 +49,7 @@ async def judge(case: dict[str, Any]) -> Outcome:
     except NeedsBrowser:
         return Outcome(case["id"], skipped="NEEDS-BROWSER")
     faults = [*failures(case["expect"], actuals, area.compare), *(f for a in actuals for f in _unsound(a))]
-    return Outcome(case["id"], faults, detail=[str(actual) for actual in actuals] if faults else None)
+    return Outcome(case["id"], faults, detail=[str(actual) for actual in actuals] if faults else [])
 
 
 def _unsound(actual: Actual) -> list[str]:

@@ -22,12 +22,15 @@ GUARD_SECONDS = 5.0
 
 @dataclass
 class Outcome:
-    """How one went. `failures` empty is a pass; `skipped` says why it was not run, with the word that is printed."""
+    """How one went. `failures` empty is a pass; `skipped` is the word that is printed where it was not run.
+
+    `detail` are the lines that help to find a failure's cause.
+    """
 
     id: str
     failures: list[str] = field(default_factory=list)
     skipped: str | None = None
-    detail: Any = None
+    detail: list[str] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         return {"id": self.id, "failures": self.failures, "skipped": self.skipped, "detail": self.detail}
@@ -99,9 +102,9 @@ def report(outcomes: Iterable[Outcome], *, verbose: bool) -> int:
         if verbose:
             for failure in outcome.failures[1:]:
                 print(f"     {_one_line(failure)}")
-            if outcome.detail is not None and not shown:
+            if outcome.detail and not shown:
                 shown = True
-                print(json.dumps(outcome.detail, ensure_ascii=False, indent=1))
+                print("\n".join(f"     {line}" for line in outcome.detail))
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 

@@ -21,12 +21,27 @@ CONTESTED = HERE / "contested.json"
 
 
 async def judge(scenario: dict[str, Any]) -> Outcome:
-    """A scenario's outcome; the detail is what the first failing stage saw."""
+    """A scenario's outcome; the detail is every event of its stages."""
     # The product is imported late: a fault in its import is then a failure of scenarios, with its words.
     from tests.conformance.scenario import play
 
     played = await play(scenario)
-    return Outcome(scenario["id"], played.failures, detail=played.records if played.failures else None)
+    return Outcome(scenario["id"], played.failures, detail=_events(played.records) if played.failures else [])
+
+
+def _events(records: list[dict[str, Any]]) -> list[str]:
+    """A line per event, and what a stage raised with its trace."""
+    lines = []
+    for number, record in enumerate(records):
+        lines += [
+            f"stage {number}: {e['type']} {json.dumps(e['detail'], ensure_ascii=False)}" for e in record["events"]
+        ]
+        if raised := record["raised"]:
+            lines += [
+                f"stage {number}: raised {raised['type']} {raised['code']}: {raised['message']}",
+                *raised["trace"],
+            ]
+    return lines
 
 
 def contested() -> dict[str, str]:
