@@ -284,7 +284,8 @@ def _failure(fault: Exception, url: str) -> FetchError:
         return fault
     if isinstance(fault, (TimeoutError, httpcore2.TimeoutException)):
         return FetchError("timeout", f"{host} did not answer in time", url=url)
-    if isinstance(fault, (httpcore2.LocalProtocolError, UnicodeError, ValueError)):
+    # A certificate that does not fit is a ValueError too, and its words are wanted.
+    if isinstance(fault, (httpcore2.LocalProtocolError, ValueError)) and not isinstance(fault, OSError):
         return FetchError("aborted", "the request is no valid HTTP: check the URL and the headers", url=url)
     if isinstance(fault, httpcore2.RemoteProtocolError):
         return FetchError("network_or_cors", f"{host} broke the connection or spoke no valid HTTP", url=url)

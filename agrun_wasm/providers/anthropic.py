@@ -31,6 +31,7 @@ from agrun_wasm.providers.endpoint import endpoint
 from agrun_wasm.providers.offered_tools import OfferedTools, wire_name
 from agrun_wasm.providers.part_order import laid_out
 from agrun_wasm.providers.tool_schema import anthropic_schema
+from agrun_wasm.providers.turns import turns
 
 __all__ = ["DEFAULT_MAX_TOKENS", "Anthropic"]
 
@@ -41,6 +42,7 @@ _VERSION = "2023-06-01"
 _BROWSER_HEADER = "anthropic-dangerous-direct-browser-access"
 _RESERVED = frozenset({"model", "messages", "system", "tools", "stream"})
 _CACHE = ',"cache_control":{"type":"ephemeral"}}'
+_NO_CONTENT = dumps({"type": "text", "text": NO_TEXT})
 _NOT_IN_IDS = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -91,31 +93,15 @@ def _tool(tool: ToolSpec, name: str) -> dict[str, Any]:
 
 
 def _messages(request: ModelRequest) -> str:
-    """Turns of one role become one message; results stand first in it, as the API wants them after their calls."""
-    out: list[str] = []
-    turn: str | None = None
-    results: list[str] = []
-    others: list[str] = []
-
-    def close() -> None:
-        if turn is not None:
-            out.append(f'{{"role":"{turn}","content":[{",".join(results + others)}]}}')
-            results.clear()
-            others.clear()
-
     marks = _marks(request)
-    for number, message in enumerate(request.messages):
-        role = "assistant" if message.role == "assistant" else "user"
-        if role != turn:
-            if turn is None and role == "assistant":
-                out.append(dumps({"role": "user", "content": NO_TEXT}))
-            close()
-            turn = role
-        parts = wire(message, DIALECT, _encode)
-        if number in marks:
-            parts = _marked(parts)
-        (results if message.role == "tool" else others).append(parts)
-    close()
+    out: list[str] = []
+    for turn in turns(request.messages):
+        parts = [
+            _marked(wire(message, DIALECT, _encode)) if place in marks else wire(message, DIALECT, _encode)
+            for place, message in turn.results + turn.others
+        ]
+        role = "assistant" if turn.by_model else "user"
+        out.append(f'{{"role":"{role}","content":[{",".join(parts) or _NO_CONTENT}]}}')
     return ",".join(out)
 
 

@@ -33,12 +33,14 @@ from agrun_wasm.providers.offered_tools import OfferedTools, wire_name
 from agrun_wasm.providers.part_order import laid_out
 from agrun_wasm.providers.tool_calls import INVENTED
 from agrun_wasm.providers.tool_schema import gemini_schema
+from agrun_wasm.providers.turns import turns
 
 __all__ = ["TOP_LEVEL_SETTINGS", "Gemini"]
 
 #: settings that stand beside generationConfig, all others stand in it
 TOP_LEVEL_SETTINGS = frozenset({"safetySettings", "toolConfig", "cachedContent", "labels", "generationConfig"})
 
+_NO_CONTENT = dumps({"text": NO_TEXT})
 _RESERVED = frozenset({"model", "contents", "systemInstruction", "tools", "stream"})
 
 
@@ -106,32 +108,29 @@ def _tool(tool: ToolSpec, name: str) -> dict[str, Any]:
 
 
 def _contents(request: ModelRequest) -> str:
-    """Turns of one role are one content: all results of a reply's calls must stand in one."""
     out: list[str] = []
-    turn: str | None = None
-    parts: list[str] = []
-    for message in request.messages:
-        role = "model" if message.role == "assistant" else "user"
-        if role != turn:
-            if turn is None and role == "model":
-                out.append(dumps({"role": "user", "parts": [{"text": NO_TEXT}]}))
-            if turn is not None:
-                out.append(f'{{"role":"{turn}","parts":[{",".join(parts)}]}}')
-            turn, parts = role, []
-        parts.append(wire(message, DIALECT, _encode))
-    if turn is not None:
-        out.append(f'{{"role":"{turn}","parts":[{",".join(parts)}]}}')
+    for turn in turns(request.messages):
+        parts = [wire(message, DIALECT, _encode) for _, message in turn.results]
+        # Results stand together: what they show as images comes after them.
+        parts += [wire(message, f"{DIALECT}+images", _images) for _, message in turn.results if message.images]
+        parts += [wire(message, DIALECT, _encode) for _, message in turn.others]
+        role = "model" if turn.by_model else "user"
+        out.append(f'{{"role":"{role}","parts":[{",".join(parts) or _NO_CONTENT}]}}')
     return ",".join(out)
 
 
 def _encode(message: Message) -> str:
-    images = [_image(image) for image in message.images]
     if message.role == "tool":
-        return ",".join(map(dumps, [_result(message), *images]))
+        return dumps(_result(message))
     if message.role == "user":
-        shown = [_text(message.text, {})] if message.text or not images else []
-        return ",".join(map(dumps, [*images, *shown]))
+        images = [_images(message)] if message.images else []
+        shown = [dumps(_text(message.text, {}))] if message.text or not images else []
+        return ",".join(images + shown)
     return ",".join(map(dumps, laid_out(message, DIALECT, _text, _call) or [_text("", {})]))
+
+
+def _images(message: Message) -> str:
+    return ",".join(dumps(_image(image)) for image in message.images)
 
 
 def _text(text: str, extra: Mapping[str, Any]) -> dict[str, Any]:
