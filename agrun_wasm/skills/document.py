@@ -64,8 +64,8 @@ def same_form(name: str) -> str:
 
 
 def lf(text: str) -> str:
-    """Line ends as LF, without a byte order mark."""
-    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    """Line ends as LF, without a byte order mark or a zero-width blank in front."""
+    return text.lstrip("\ufeff\u200b").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _split(text: str, file: str) -> tuple[str, str, int]:
@@ -131,10 +131,17 @@ def _allowed_tools(field: Field | None, diagnostics: list[Diagnostic]) -> list[s
                 "allowed_tools_list", f"line {field.line}: 'allowed-tools' should be one text of names, not a list"
             )
         )
-        names = [str(item).strip() for item in field.value if isinstance(item, str)]
+        names = [name for item in field.value for name in split_names(_as_text(item))]
     else:
         names = split_names(field.value)
     return list(dict.fromkeys(name for name in names if name))
+
+
+def _as_text(item: Any) -> str:
+    """A list's item as it stood in the file; YAML reads `Bash(git: add)` as a mapping."""
+    if isinstance(item, dict):
+        return ", ".join(f"{key}: {value}" for key, value in item.items())
+    return item if isinstance(item, str) else ""
 
 
 def split_names(text: str) -> list[str]:

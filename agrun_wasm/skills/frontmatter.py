@@ -139,7 +139,11 @@ def _literal(lines: list[str], line: int, diagnostics: list[Diagnostic]) -> dict
         raise FrontmatterError(f"cannot be read: {lines[0].strip()[:60]!r} is no 'field: value' line", line)
     name, first = head["key"].strip("\"' "), (head["value"] or "").strip()
     nested = [text for text in lines[1:] if text.strip()]
-    if not first and nested and all(text[0] in " \t" for text in nested):
+    if not first and nested and all(text.lstrip().startswith("- ") for text in nested):
+        items = [text.lstrip()[2:].strip().strip("\"'") for text in nested]
+        diagnostics.append(diagnostic("value_repaired", f"line {line}: the list {name!r} was taken literally"))
+        return {name: Field(items, "list", line, " ".join(items))}
+    if not first and nested and nested[0][0] in " \t" and _KEY_LINE.match(nested[0].lstrip()):
         return {name: _literal_mapping(lines[1:], line, diagnostics)}
     if first[:1] in ("|", ">"):
         first = ""

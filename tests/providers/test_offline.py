@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from agrun_host.skills import bundled_skills
+from agrun_wasm import Runtime
 from agrun_wasm.actions.definition import Action
 from agrun_wasm.contracts.model import (
     Finished,
@@ -559,3 +560,42 @@ def properties(**parts: dict[str, Any]) -> dict[str, Any]:
 def test_fill(prompt: str, schema: dict[str, Any], args: dict[str, Any], missing: list[str]) -> None:
     filled = fill(schema, read_request(prompt), frozenset())
     assert (filled.args, filled.missing) == (args, missing)
+
+
+# --- through the real loop
+
+
+def runtime(**config: Any) -> Runtime:
+    return Runtime(provider="offline", skills=BUNDLED, **config)
+
+
+async def test_the_very_same_loop() -> None:
+    result = await runtime().run("How many kilometres are 26.2 miles?")
+    assert (result.status, result.final_answer_source) == ("completed", "planner_final")
+    assert result.text == "26.2 miles = 42.1648 kilometres."
+    executed = [step.detail["actionName"] for step in result.steps if step.type == "action-executed"]
+    assert executed == USES_A_SKILL
+    assert (result.usage.model_calls, result.usage.input_tokens) == (4, None)
+
+
+async def test_a_question_and_its_answer_in_a_session() -> None:
+    session = runtime().session("s")
+    asked = await session.run("convert 3 miles")
+    assert (asked.status, asked.final_answer_source) == ("blocked", "ask_clarification")
+    answered = await session.run("kilometres")
+    assert answered.text == "3 miles = 4.82803 kilometres."
+
+
+@pytest.mark.parametrize("config", [{"max_steps": 3}, {"single_tool_fast_path": True}])
+async def test_the_finalizer_answers_from_the_result(config: dict[str, Any]) -> None:
+    result = await runtime(**config).run("How many kilometres are 26.2 miles?")
+    assert (result.final_answer_source, result.text) == ("runtime_finalize", "26.2 miles = 42.1648 kilometres.")
+
+
+async def test_an_approval_on_the_way() -> None:
+    agent = runtime(skill_policy={"unit-convert.convert_units": "ask"})
+    blocked = await agent.run("what is 5 kg in pounds")
+    assert blocked.output is not None
+    (approval,) = blocked.output["approvals"]
+    done = await agent.resume(blocked.state, decisions={approval["approvalId"]: "approve"})
+    assert done.text == "5 kilograms = 11.0231 pounds."

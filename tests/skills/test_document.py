@@ -80,6 +80,17 @@ ACCEPTED: dict[str, tuple[str, dict[str, Any], list[str]]] = {
         {"name": "a", "description": "B", "body": "# Title\n"},
         [],
     ),
+    "zero-width blank": ("\u200b" + document(GOOD), {"name": "a"}, []),
+    "colon in text on the next lines": (
+        document("name: a\ndescription:\n  Plain on\n  next lines: with colon\n"),
+        {"description": "Plain on next lines: with colon"},
+        ["unquoted_colon"],
+    ),
+    "text without indentation": (
+        document("name: a\ndescription: One: x\ntwo\nlicense: MIT\n"),
+        {"description": "One: x two", "license": "MIT"},
+        ["unquoted_colon"],
+    ),
     "lone CR": (document(GOOD).replace("\n", "\r"), {"name": "a", "body": "Body\n"}, []),
     "blank lines before": ("\n\n" + document(GOOD), {"name": "a"}, []),
     "blanks after the dashes": ("---  \n" + GOOD + "--- \nBody\n", {"body": "Body\n"}, []),
@@ -172,6 +183,21 @@ ACCEPTED: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     "allowed tools as a list": (
         document(GOOD + "allowed-tools:\n  - Read\n  - Bash(git *)\n  - Read\n"),
         {"allowed_tools": ["Read", "Bash(git *)"]},
+        ["allowed_tools_list"],
+    ),
+    "allowed tools as a list of patterns": (
+        document(GOOD + "allowed-tools:\n  - Bash(git: *)\n  - Read Write\n"),
+        {"allowed_tools": ["Bash(git: *)", "Read", "Write"]},
+        ["value_repaired", "allowed_tools_list"],
+    ),
+    "allowed tools as mappings": (
+        document(GOOD + "allowed-tools:\n- Bash(git: add)\n- Read\n"),
+        {"allowed_tools": ["Bash(git: add)", "Read"]},
+        ["allowed_tools_list"],
+    ),
+    "allowed tools in a row": (
+        document(GOOD + 'allowed-tools: [Read, "Bash(git add *)"]\n'),
+        {"allowed_tools": ["Read", "Bash(git add *)"]},
         ["allowed_tools_list"],
     ),
     "allowed tools empty": (document(GOOD + "allowed-tools:\n"), {"allowed_tools": []}, []),
