@@ -10,9 +10,7 @@ from build_tasks.steps import ROOT, TaskError, say, step
 from tests.bench import report
 from tests.bench.figures import Finding
 from tests.bench.measures import MEASURES
-from tests.bench.session import Session
-
-RESULTS = ROOT / ".build" / "bench"
+from tests.bench.session import BUILT, Session
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -26,8 +24,8 @@ def main(arguments: Sequence[str]) -> int:
     except TaskError as error:
         say(f"bench: {error}")
         return error.code
-    report.write(RESULTS, findings, report.facts(quick=options.quick))
-    say(f"\n{report.table(findings)}\n\nwritten to {RESULTS.relative_to(ROOT)}/results.{{txt,json,svg}}")
+    report.write(BUILT, findings, report.facts(quick=options.quick))
+    say(f"\n{report.table(findings)}\n\nwritten to {BUILT.relative_to(ROOT)}/results.{{txt,json,svg}}")
     missed = [finding for finding in findings if not finding.met]
     say(f"{len(findings) - len(missed)} of {len(findings)} within reach")
     return 1 if missed else 0

@@ -11,7 +11,7 @@ import pytest
 from tests.bench import peers, report
 from tests.bench.fake_openai import reply, text_frames
 from tests.bench.figures import Finding, Series, against_peers
-from tests.bench.imports import top_level_us
+from tests.bench.imports import us_after
 
 
 def a_finding(*, ours: tuple[float, ...] = (1.0, 2.0, 3.0), reach: float = 0.25) -> Finding:
@@ -41,16 +41,16 @@ def test_a_finding_without_peers_has_no_ratio() -> None:
     assert "1.2 x" in report.table([alone])
 
 
-def test_import_times_count_the_top_level_only() -> None:
+def test_import_times_count_what_is_loaded_after_the_package() -> None:
     said = (
         "import time: self [us] | cumulative | imported package\n"
+        "import time:         5 |          5 |   pydantic\n"
+        "import time:        50 |         55 | pydantic\n"
         "import time:       100 |        100 |   agrun_wasm.text\n"
-        "import time:         7 |          7 |     agrun_wasm\n"
         "import time:       200 |        300 | agrun_wasm\n"
+        "import time:         3 |          3 | agrun_wasm.runtime\n"
     )
-    assert top_level_us(said, "agrun_wasm") == 300
-    with pytest.raises(ValueError):
-        top_level_us(said, "agrun_wasm.text")
+    assert us_after(said, "pydantic") == 303
 
 
 def test_what_is_written_can_be_read(tmp_path: Path) -> None:
