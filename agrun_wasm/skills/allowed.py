@@ -13,7 +13,7 @@ from agrun_wasm.skills.tools import SkillTool
 
 @dataclass(frozen=True, slots=True)
 class AllowedTools:
-    """The named actions and tools of the skill that are known here, and what was made of the other names."""
+    """The named actions and tools of the skill that are known here, and what was made of every other name."""
 
     names: frozenset[str]
     diagnostics: tuple[Diagnostic, ...]
@@ -34,6 +34,10 @@ def allowed_tools(skill: Skill, resolve: ResolveAction) -> AllowedTools:
         if bracket:
             message = f"allowed-tools: the pattern in {entry!r} is not enforced; {known!r} counts as named"
             diagnostics.append(diagnostic("allowed_tool_pattern", message))
+    for tool in skill.tools:
+        if action := resolve(tool):
+            message = f"the tool {tool!r} cannot be called: it is the name or an alias of the action {action!r}"
+            diagnostics.append(diagnostic("tool_reserved", message))
     return AllowedTools(frozenset(names), tuple(diagnostics))
 
 
@@ -45,7 +49,11 @@ def narrowing(catalog: SkillCatalog, state: RunState, resolve: ResolveAction) ->
 
 
 def offered_tools(catalog: SkillCatalog, skill: Skill, resolve: ResolveAction) -> dict[str, SkillTool]:
-    """The skill's tools that may be called while it is active: not denied, not left out by allowed-tools."""
-    tools = catalog.permitted_tools(skill)
+    """The skill's tools that may be called while it is active: not denied, no action's name, not left out by
+    allowed-tools."""
     named = allowed_tools(skill, resolve).names
-    return {name: tool for name, tool in tools.items() if name in named} if named else tools
+    return {
+        name: tool
+        for name, tool in catalog.permitted_tools(skill).items()
+        if resolve(name) is None and (not named or name in named)
+    }

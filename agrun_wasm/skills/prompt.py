@@ -32,8 +32,7 @@ def active_skill_section(catalog: SkillCatalog, state: RunState, resolve: Resolv
     tools = offered_tools(catalog, skill, resolve)
     if tools:
         lines = [
-            f"- {tool.name}: {tool.description} Args: {json.dumps(tool.schema_for_model(), ensure_ascii=False)}"
-            for tool in tools.values()
+            f"- {tool.name}: {tool.description} Args: {_compact(tool.schema_for_model())}" for tool in tools.values()
         ]
         steps = ", ".join(sorted(NON_TERMINAL_KINDS))
         parts.append("Tools of this skill:\n" + "\n".join(lines))
@@ -43,3 +42,7 @@ def active_skill_section(catalog: SkillCatalog, state: RunState, resolve: Resolv
     if context.handoff_context:
         parts.append(f"Handed over with this context: {context.handoff_context}")
     return "\n\n".join(parts)
+
+
+def _compact(schema: object) -> str:
+    return json.dumps(schema, ensure_ascii=False, separators=(",", ":"))

@@ -32,6 +32,13 @@ def test_narrowing(allowed: str, names: set[str] | None, tools: list[str], found
     assert codes(list(allowed_tools(tide, ACTIONS.get).diagnostics)) == found
 
 
+def test_a_tool_with_an_actions_name_is_not_shown() -> None:
+    tide = skill("tide-table", tools=TIDE_TOOLS)
+    resolve = {"tide_chart": "draw_chart"}.get
+    assert list(offered_tools(SkillCatalog([tide]), tide, resolve)) == ["tide_at"]
+    assert codes(list(allowed_tools(tide, resolve).diagnostics)) == ["tool_reserved"]
+
+
 def test_only_the_active_skill_narrows() -> None:
     catalog = SkillCatalog([skill("a", front="allowed-tools: ring_bell\n"), skill("b")])
     assert narrowing(catalog, state(), ACTIONS.get) is None
