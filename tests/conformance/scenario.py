@@ -183,7 +183,7 @@ def _tamper(state: dict[str, Any], decisions: Mapping[str, Any], altered: Mappin
 
 def _raised(error: Exception) -> dict[str, Any]:
     code = getattr(error, "code", None)
-    trace = [] if code else traceback.format_exception(error)[-6:]
+    trace = [] if code else "".join(traceback.format_exception(error)).splitlines()[-16:]
     return {
         "type": type(error).__name__,
         "code": code,
