@@ -59,8 +59,8 @@ async def run_calls(ctx: RunContext, calls: list[CallState], key: str | None) ->
         await in_parallel(ctx, waiting, one)
     finally:
         record_all(ctx, calls, key, effects)
-    for call, ready, decision in sorted(asked, key=lambda item: item[0].index or 0):
-        _ask(ctx, call, ready, decision, key)
+    if asked:
+        await _ask(ctx, sorted(asked, key=lambda item: item[0].index or 0), key)
     return effects
 
 
@@ -122,25 +122,28 @@ def not_run(text: str) -> CallOutcome:
     return CallOutcome(kind="not_run", ok=False, summary="not run", error=text, observation=text)
 
 
-def _ask(ctx: RunContext, call: CallState, ready: Ready, decision: PolicyDecision, key: str | None) -> None:
-    approval = new_approval(
-        ctx.state,
-        call_id=call.sequence_id,
-        args=ready.args,
-        decision=decision,
-        index=call.index,
-        expires_at=ctx.clock.now() + ctx.config.approval_ttl_ms,
-    )
-    call.approval_id = approval.approval_id
-    ctx.state.approvals.pending.append(approval)
-    ctx.emit(
-        "approval-required",
-        **{
-            **decision.to_json(),
+async def _ask(ctx: RunContext, asked: list[tuple[CallState, Ready, PolicyDecision]], key: str | None) -> None:
+    """Makes the approvals, saves the state, and only then says that they are needed (2.6)."""
+    expires_at = ctx.clock.now() + ctx.config.approval_ttl_ms
+    made = []
+    for call, ready, decision in asked:
+        approval = new_approval(
+            ctx.state,
+            call_id=call.sequence_id,
+            args=ready.args,
+            decision=decision,
+            index=call.index,
+            expires_at=expires_at,
+        )
+        call.approval_id = approval.approval_id
+        ctx.state.approvals.pending.append(approval)
+        made.append((call, approval))
+    await ctx.save()
+    for call, approval in made:
+        detail = {
             "approvalId": approval.approval_id,
-            "args": ready.args,
+            "args": approval.args,
             "argsHash": approval.args_hash,
             "expiresAt": approval.expires_at,
-        },
-        **where_of(call, key),
-    )
+        }
+        ctx.emit("approval-required", **{**approval.policy.to_json(), **detail}, **where_of(call, key))

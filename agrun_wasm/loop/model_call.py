@@ -51,4 +51,17 @@ async def call_model(ctx: RunContext, request: ModelRequest, *, shown: bool) -> 
             ctx.streamed = bool(pieces)
             ctx.state.partial_text = "".join(pieces)
     book(ctx, reply.usage)
+    return _redacted(ctx, reply)
+
+
+def _redacted(ctx: RunContext, reply: ModelReply) -> ModelReply:
+    """What a model writes enters the state: a key that it was shown somewhere must not (2.5)."""
+    redactor = ctx.ports.redactor
+    reply.text = redactor.text(reply.text)
+    reply.tool_calls = [
+        call
+        if (text := redactor.text(call.args_text)) is call.args_text
+        else call.model_copy(update={"args_text": text})
+        for call in reply.tool_calls
+    ]
     return reply

@@ -27,6 +27,7 @@ async def golden_run() -> dict[str, Any]:
     runtime, _ = scripted(
         [calls(("add", {"a": 1, "b": 2})), calls(("send", {"a": 3, "b": 4}))],
         actions=[adder(), adder(name="send", tier=1)],
+        profile="minimal",
         runDeadlineMs=60_000,
     )
     result = await runtime.session("golden").run({"prompt": "add, then send", "system": "Be brief."})
