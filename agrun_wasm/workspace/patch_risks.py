@@ -1,0 +1,153 @@
+"""Risk flags: what speaks against applying a patch, and the way out of each. Rules: 2.11.
+
+Pure. Owned here: no_growth, structure_maybe_worse and shrinks_candidate, and their order among the flags. Must not know
+how operations are done, nor what is kept of a preview.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+from agrun_wasm.text.markdown import Heading, headings
+from agrun_wasm.text.shorten import one_line
+from agrun_wasm.workspace.files import line_starts
+from agrun_wasm.workspace.patch_operations import Patched
+
+RiskFlag = Literal["not_found", "ambiguous", "no_growth", "structure_maybe_worse", "shrinks_candidate"]
+
+#: flag -> does it block? In the order in which they are told.
+RISK_FLAGS: dict[RiskFlag, bool] = {
+    "not_found": True,
+    "ambiguous": True,
+    "no_growth": True,
+    "structure_maybe_worse": True,
+    "shrinks_candidate": False,
+}
+
+_GROWING = frozenset({"append", "insert_after_section"})
+_NEW_TEXT = "append or insert_after_section text that is new, or take another find; workspace_append adds it at once"
+_OTHER_STRUCTURE = (
+    "give the heading another text or level, insert_after_section where it belongs, or take another find that leaves "
+    "headings alone; workspace_append adds plain text"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Risk:
+    """A flag, what it is about, and what to do instead ("" for one that only informs)."""
+
+    flag: RiskFlag
+    message: str
+    way_out: str = ""
+
+    @property
+    def blocks(self) -> bool:
+        return RISK_FLAGS[self.flag]
+
+
+def risks(patched: Patched) -> list[Risk]:
+    """Every risk of a patch, those of one flag together, in the table's order."""
+    found = [Risk(fault.flag, fault.message, fault.way_out) for fault in patched.faults]
+    found += [Risk("structure_maybe_worse", message, _OTHER_STRUCTURE) for message in _structure_faults(patched)]
+    if not found and (message := _no_growth(patched)):
+        found.append(Risk("no_growth", message, _NEW_TEXT))
+    if len(patched.text) < len(patched.base):
+        found.append(
+            Risk("shrinks_candidate", f"the text gets {len(patched.base) - len(patched.text)} characters shorter")
+        )
+    order = list(RISK_FLAGS)
+    return sorted(found, key=lambda risk: order.index(risk.flag))
+
+
+def _no_growth(patched: Patched) -> str:
+    if patched.text == patched.base:
+        return "the patch changes nothing"
+    only_grows = all(step.type in _GROWING for step in patched.steps)
+    if only_grows and _signs(patched.text) <= _signs(patched.base):
+        return "the patch adds nothing but white space"
+    return ""
+
+
+def _signs(text: str) -> int:
+    return sum(len(word) for word in text.split())
+
+
+def _structure_faults(patched: Patched) -> Iterator[str]:
+    if patched.text == patched.base:
+        return
+    before, after = headings(patched.base), headings(patched.text)
+    for name in _duplicates(after) - _duplicates(before):
+        yield f"the heading {one_line(name, 60)!r} would stand twice under one parent"
+    for heading in _lost(patched, before, after):
+        yield f"the heading on line {heading.line} ({one_line(heading.text, 60)!r}) would be none any more"
+    for from_level, to_level, name in _jumps(after) - _jumps(before) - _allowed_jumps(patched):
+        yield f"the heading {one_line(name, 60)!r} would jump from level {from_level} down to {to_level}"
+
+
+def _duplicates(found: Sequence[Heading]) -> Counter[str]:
+    """How often each heading text repeats one that a sibling before it has."""
+    parents: list[int] = []
+    seen: set[tuple[int, str]] = set()
+    repeated: Counter[str] = Counter()
+    for index, heading in enumerate(found):
+        while parents and found[parents[-1]].level >= heading.level:
+            parents.pop()
+        name = " ".join(heading.text.split())
+        key = (parents[-1] if parents else -1, name)
+        repeated[name] += key in seen
+        seen.add(key)
+        parents.append(index)
+    return +repeated
+
+
+def _jumps(found: Sequence[Heading]) -> Counter[tuple[int, int, str]]:
+    """Headings more than one level below the heading before them."""
+    return Counter((a.level, b.level, b.text) for a, b in pairwise(found) if b.level > a.level + 1)
+
+
+def _allowed_jumps(patched: Patched) -> Counter[tuple[int, int, str]]:
+    """Those that normalize_headings made: it may change levels."""
+    allowed: Counter[tuple[int, int, str]] = Counter()
+    for step in patched.steps:
+        if step.type == "normalize_headings":
+            allowed += _jumps(headings(step.after)) - _jumps(headings(step.before))
+    return allowed
+
+
+def _lost(patched: Patched, before: Sequence[Heading], after: Sequence[Heading]) -> Iterator[Heading]:
+    """Headings of the base in whose place none stands any more.
+
+    Each is followed through the edits as a range of offsets; an edit inside or across it widens the range to what took
+    its place. One new heading makes up for one old one.
+    """
+    ranges = _moved_ranges(patched, before)
+    starts = line_starts(patched.text)
+    left = sorted(starts[heading.line - 1] for heading in after)
+    for heading, (start, end) in zip(before, ranges, strict=True):
+        line_start = patched.text.rfind("\n", 0, start) + 1
+        place = next((at for at in left if line_start <= at and (at < end or at == line_start)), None)
+        if place is None:
+            yield heading
+        else:
+            left.remove(place)
+
+
+def _moved_ranges(patched: Patched, found: Sequence[Heading]) -> list[tuple[int, int]]:
+    starts = [*line_starts(patched.base), len(patched.base) + 1]
+    ranges = [(starts[heading.line - 1], starts[heading.end_line] - 1) for heading in found]
+    for step in patched.steps:
+        for edit in reversed(step.edits):  # from the end, so that the places of the earlier ones hold
+            ranges = [_moved(start, end, edit.start, edit.end, edit.growth) for start, end in ranges]
+    return ranges
+
+
+def _moved(start: int, end: int, edit_start: int, edit_end: int, growth: int) -> tuple[int, int]:
+    if edit_end <= start:
+        return start + growth, end + growth
+    if edit_start >= end:
+        return start, end
+    return min(start, edit_start), max(end, edit_end) + growth
