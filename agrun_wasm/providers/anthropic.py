@@ -7,7 +7,7 @@ not know: connections, retries. Source of the forms: Anthropic's API reference, 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from agrun_wasm.contracts.config import ProviderConfig
@@ -31,7 +31,7 @@ from agrun_wasm.providers.endpoint import endpoint
 from agrun_wasm.providers.offered_tools import OfferedTools, wire_name
 from agrun_wasm.providers.part_order import laid_out
 from agrun_wasm.providers.tool_schema import anthropic_schema
-from agrun_wasm.providers.turns import turns
+from agrun_wasm.providers.turns import History, Turn
 
 __all__ = ["DEFAULT_MAX_TOKENS", "Anthropic"]
 
@@ -55,6 +55,7 @@ class Anthropic:
 
     def __init__(self) -> None:
         self._tools = OfferedTools(_tool)
+        self._history = History(_turn)
 
     def http_request(
         self, request: ModelRequest, config: ProviderConfig, api_key: str | None, *, browser: bool
@@ -83,26 +84,23 @@ class Anthropic:
         if not tools:
             head.pop("tool_choice", None)
         offered = f',"tools":{tools}' if tools else ""
+        messages = self._history.text(request.messages, _marks(request))
         # The mark on the system text covers the tools too: they stand before it in the cached prefix.
         system = f',"system":[{_marked(dumps({"type": "text", "text": request.system}))}]' if request.system else ""
-        return f'{dumps(head)[:-1]}{offered}{system},"messages":[{_messages(request)}]}}'
+        return f'{dumps(head)[:-1]}{offered}{system},"messages":[{messages}]}}'
 
 
 def _tool(tool: ToolSpec, name: str) -> dict[str, Any]:
     return {"name": name, "description": tool.description, "input_schema": anthropic_schema(tool.parameters)}
 
 
-def _messages(request: ModelRequest) -> str:
-    marks = _marks(request)
-    out: list[str] = []
-    for turn in turns(request.messages):
-        parts = [
-            _marked(wire(message, DIALECT, _encode)) if place in marks else wire(message, DIALECT, _encode)
-            for place, message in turn.results + turn.others
-        ]
-        role = "assistant" if turn.by_model else "user"
-        out.append(f'{{"role":"{role}","content":[{",".join(parts) or _NO_CONTENT}]}}')
-    return ",".join(out)
+def _turn(turn: Turn, marks: Collection[int]) -> str:
+    parts = [
+        _marked(wire(message, DIALECT, _encode)) if place in marks else wire(message, DIALECT, _encode)
+        for place, message in turn.results + turn.others
+    ]
+    role = "assistant" if turn.by_model else "user"
+    return f'{{"role":"{role}","content":[{",".join(parts) or _NO_CONTENT}]}}'
 
 
 def _marks(request: ModelRequest) -> set[int]:

@@ -10,6 +10,7 @@ import base64
 import json
 import re
 from collections.abc import Callable, Mapping
+from operator import is_, itemgetter
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
@@ -37,15 +38,24 @@ NO_OUTPUT = "(no output)"
 
 dumps: Callable[[Any], str] = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
+_MADE_FROM = ""
+_SHOWN = itemgetter("role", "text", "images", "tool_calls", "tool_call_id", "tool_name", "is_error", "provider_data")
 _DATA_URL = re.compile(r"data:([^;,]*)((?:;[^;,]*)*),(.*)", re.DOTALL | re.IGNORECASE)
 
 
 def wire(message: Message, key: str, encode: Callable[[Message], str]) -> str:
-    """The message's encoded form under `key`; made on first use. A message is never changed, so it stays true."""
-    # The private slot itself: attribute access would go through pydantic's __getattr__ for every message of a history.
-    private = message.__pydantic_private__
-    cache: dict[str, str] = private["_wire"] if private is not None else message._wire
-    text = cache.get(key)
+    """The message's encoded form under `key`, made on first use.
+
+    A copy of a message shares its cache, so the cache counts only for the very values it was made from.
+    """
+    values = _SHOWN(message.__dict__)
+    # The private slot itself: attribute access would go through pydantic's __getattr__ for each message of a history.
+    private: dict[str, Any] = message.__pydantic_private__ or {}
+    cache: dict[str, Any] = private.get("_wire") or {}
+    made_from = cache.get(_MADE_FROM)
+    if made_from is None or not all(map(is_, made_from, values)):
+        cache = private["_wire"] = {_MADE_FROM: values}
+    text: str | None = cache.get(key)
     if text is None:
         text = cache[key] = encode(message)
     return text

@@ -7,7 +7,7 @@ forms: Google's API reference of the Gemini API.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from agrun_wasm.contracts.config import ProviderConfig
@@ -33,7 +33,7 @@ from agrun_wasm.providers.offered_tools import OfferedTools, wire_name
 from agrun_wasm.providers.part_order import laid_out
 from agrun_wasm.providers.tool_calls import INVENTED
 from agrun_wasm.providers.tool_schema import gemini_schema
-from agrun_wasm.providers.turns import turns
+from agrun_wasm.providers.turns import History, Turn
 
 __all__ = ["TOP_LEVEL_SETTINGS", "Gemini"]
 
@@ -53,6 +53,7 @@ class Gemini:
 
     def __init__(self) -> None:
         self._tools = OfferedTools(_tool)
+        self._history = History(_turn)
 
     def http_request(
         self,
@@ -98,7 +99,7 @@ class Gemini:
             head["systemInstruction"] = {"parts": [{"text": request.system}]}
         offered = f'"tools":[{{"functionDeclarations":{tools}}}],' if tools else ""
         rest = f",{dumps(head)[1:]}" if head else "}"
-        return f'{{{offered}"contents":[{_contents(request)}]{rest}'
+        return f'{{{offered}"contents":[{self._history.text(request.messages)}]{rest}'
 
 
 def _tool(tool: ToolSpec, name: str) -> dict[str, Any]:
@@ -107,16 +108,13 @@ def _tool(tool: ToolSpec, name: str) -> dict[str, Any]:
     return {**declaration, "parameters": parameters} if parameters is not None else declaration
 
 
-def _contents(request: ModelRequest) -> str:
-    out: list[str] = []
-    for turn in turns(request.messages):
-        parts = [wire(message, DIALECT, _encode) for _, message in turn.results]
-        # Results stand together: what they show as images comes after them.
-        parts += [wire(message, f"{DIALECT}+images", _images) for _, message in turn.results if message.images]
-        parts += [wire(message, DIALECT, _encode) for _, message in turn.others]
-        role = "model" if turn.by_model else "user"
-        out.append(f'{{"role":"{role}","parts":[{",".join(parts) or _NO_CONTENT}]}}')
-    return ",".join(out)
+def _turn(turn: Turn, _marks: Collection[int]) -> str:
+    parts = [wire(message, DIALECT, _encode) for _, message in turn.results]
+    # Results stand together: what they show as images comes after them.
+    parts += [wire(message, f"{DIALECT}+images", _images) for _, message in turn.results if message.images]
+    parts += [wire(message, DIALECT, _encode) for _, message in turn.others]
+    role = "model" if turn.by_model else "user"
+    return f'{{"role":"{role}","parts":[{",".join(parts) or _NO_CONTENT}]}}'
 
 
 def _encode(message: Message) -> str:

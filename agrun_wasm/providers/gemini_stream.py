@@ -90,7 +90,9 @@ class GeminiDecoder:
     def _chunk(self, chunk: Any) -> list[ModelEvent]:
         if is_error(chunk):
             raise inner_error(chunk)
-        self._usage.update({k: v for k, v in mapping(chunk.get("usageMetadata")).items() if v is not None})
+        usage = chunk.get("usageMetadata")
+        if usage:
+            self._usage.update({key: value for key, value in usage.items() if value is not None})
         blocked = mapping(chunk.get("promptFeedback")).get("blockReason")
         if blocked and blocked not in _UNSPECIFIED:
             self._blocked = str(blocked)

@@ -6,7 +6,7 @@ know: connections, retries. Source of the forms: OpenAI's API reference.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from agrun_wasm.contracts.config import ProviderConfig
@@ -29,6 +29,7 @@ from agrun_wasm.providers.frames import mapping
 from agrun_wasm.providers.offered_tools import OfferedTools, wire_name
 from agrun_wasm.providers.openai_chat_stream import ChatDecoder
 from agrun_wasm.providers.tool_schema import openai_schema
+from agrun_wasm.providers.turns import History, Turn
 
 __all__ = ["OpenAiChat"]
 
@@ -48,6 +49,7 @@ class OpenAiChat:
         self.default_base_url = None if compatible else "https://api.openai.com/v1"
         self._compatible = compatible
         self._tools = OfferedTools(_tool)
+        self._history = History(self._turn)
 
     def http_request(
         self,
@@ -85,21 +87,16 @@ class OpenAiChat:
             head.setdefault("response_format", {"type": "json_schema", "json_schema": schema})
         tools = self._tools.of(request.tools).json
         offered = f',"tools":{tools}' if tools else ""
-        return f'{dumps(head)[:-1]}{offered},"messages":[{self._messages(request)}]}}'
+        system = [dumps({"role": "system", "content": request.system})] if request.system else []
+        messages = ",".join(filter(None, [*system, self._history.text(request.messages)]))
+        return f'{dumps(head)[:-1]}{offered},"messages":[{messages}]}}'
 
-    def _messages(self, request: ModelRequest) -> str:
-        parts = [dumps({"role": "system", "content": request.system})] if request.system else []
-        images: list[str] = []
-        for message in request.messages:
-            encoded = wire(message, self.name, self._encode)
-            if message.role == "tool" and message.images:
-                # Tool messages hold text only and must not be interrupted: their images follow as a user's.
-                images.append(_images_of_result(message))
-            elif message.role != "tool" and images:
-                parts += images
-                images = []
-            parts.append(encoded)
-        return ",".join(parts + images)
+    def _turn(self, turn: Turn, _marks: Collection[int]) -> str:
+        parts = [wire(message, self.name, self._encode) for _, message in turn.results]
+        # Tool messages hold text only, and nothing may stand between them: their images follow as a user's.
+        parts += [wire(message, f"{self.name}+images", _images) for _, message in turn.results if message.images]
+        parts += [wire(message, self.name, self._encode) for _, message in turn.others]
+        return ",".join(parts)
 
     def _encode(self, message: Message) -> str:
         return dumps(_message(message, self.name))
@@ -147,6 +144,6 @@ def _image(image: ImagePart) -> dict[str, Any]:
     return {"type": "image_url", "image_url": {"url": image.url}}
 
 
-def _images_of_result(message: Message) -> str:
+def _images(message: Message) -> str:
     label = {"type": "text", "text": f"Image of the result of {message.tool_name or 'the tool'}:"}
     return dumps({"role": "user", "content": [label, *map(_image, message.images)]})

@@ -7,7 +7,7 @@ retries. Source of the forms: OpenAI's API reference.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from agrun_wasm.contracts.config import ProviderConfig
@@ -30,6 +30,7 @@ from agrun_wasm.providers.offered_tools import OfferedTools, wire_name
 from agrun_wasm.providers.openai_responses_stream import DIALECT, ResponsesDecoder
 from agrun_wasm.providers.part_order import laid_out
 from agrun_wasm.providers.tool_schema import openai_schema
+from agrun_wasm.providers.turns import History, Turn
 
 __all__ = ["OpenAiResponses"]
 
@@ -46,6 +47,7 @@ class OpenAiResponses:
 
     def __init__(self) -> None:
         self._tools = OfferedTools(_tool)
+        self._history = History(_turn)
 
     def http_request(
         self,
@@ -83,8 +85,7 @@ class OpenAiResponses:
         if request.system:
             head["instructions"] = request.system
         offered = f',"tools":{tools}' if tools else ""
-        items = ",".join(wire(message, DIALECT, _encode) for message in request.messages)
-        return f'{dumps(head)[:-1]}{offered},"input":[{items}]}}'
+        return f'{dumps(head)[:-1]}{offered},"input":[{self._history.text(request.messages)}]}}'
 
 
 def _tool(tool: ToolSpec, name: str) -> dict[str, Any]:
@@ -96,6 +97,10 @@ def _tool(tool: ToolSpec, name: str) -> dict[str, Any]:
         # The API's own default would be strict, which refuses open schemas.
         "strict": False,
     }
+
+
+def _turn(turn: Turn, _marks: Collection[int]) -> str:
+    return ",".join(wire(message, DIALECT, _encode) for _, message in turn.results + turn.others)
 
 
 def _encode(message: Message) -> str:

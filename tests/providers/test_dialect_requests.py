@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,9 @@ from agrun_wasm.contracts.model import Message, ModelRequest, ToolCall, ToolSpec
 from agrun_wasm.contracts.ports import FetchRequest
 from agrun_wasm.contracts.request import ImagePart
 from agrun_wasm.providers.collect import collect
+from agrun_wasm.providers.encoding import wire
 from agrun_wasm.providers.registry import create_provider
+from agrun_wasm.providers.turns import History, Turn, turns
 from tests.fakes.clock import RecordingClock
 from tests.fakes.fetch import FakeFetch, FakeResponse
 
@@ -298,17 +301,78 @@ async def test_a_server_of_ones_own_needs_no_key() -> None:
         assert not {"authorization", "x-api-key", "x-goog-api-key"} & set(headers)
 
 
-def test_messages_are_encoded_once() -> None:
-    from agrun_wasm.providers.openai_chat import OpenAiChat
+def test_a_message_is_encoded_once_and_its_changed_copy_anew() -> None:
+    made: list[str] = []
 
-    config = ProviderConfig(name="openai", model="m")
-    dialect = OpenAiChat()
-    messages = tuple(Message.model_validate(message.to_json()) for message in MESSAGES[:-1])
-    request = ModelRequest("planner", "", messages)
-    first = dialect.http_request(request, config, None, browser=False).body
-    for message in messages:
-        (encoded,) = message._wire.values()
-        message._wire["openai"] = encoded.replace("look", "LOOK")
-    second = dialect.http_request(request, config, None, browser=False).body
-    assert second != first
-    assert second == (first or b"").replace(b"look", b"LOOK")
+    def encode(message: Message) -> str:
+        made.append(message.text)
+        return message.text.upper()
+
+    message = Message(role="user", text="a")
+    shortened = message.model_copy(update={"text": "b"})
+    assert [wire(m, "x", encode) for m in (message, message, shortened, shortened)] == ["A", "A", "B", "B"]
+    again = shortened.model_copy(update={"text": "c"})
+    saved = Message.model_validate(message.to_json())
+    assert [wire(m, "x", encode) for m in (again, shortened, message.clone(), saved)] == ["C", "B", "A", "A"]
+    assert made[:2] == ["a", "b"]
+
+
+class Counted:
+    """Writes a turn as the places of its messages, and notes that it did."""
+
+    def __init__(self) -> None:
+        self.written: list[str] = []
+
+    def __call__(self, turn: Turn, marks: Collection[int]) -> str:
+        places = [place for place, _ in turn.results + turn.others]
+        self.written.append("".join(f"{place}{'*' if place in marks else ''}" for place in places))
+        return self.written[-1]
+
+
+def said(*roles: str) -> tuple[Message, ...]:
+    return tuple(Message.model_validate({"role": role, "text": role}) for role in roles)
+
+
+def test_results_come_first_in_their_turn() -> None:
+    messages = said("user", "assistant", "tool", "user", "tool", "user", "assistant")
+    shown = [(t.by_model, [p for p, _ in t.results], [p for p, _ in t.others], t.end) for t in turns(messages)]
+    assert shown == [(False, [], [0], 1), (True, [], [1], 2), (False, [2, 4], [3, 5], 6), (True, [], [6], 7)]
+    assert [turn.by_model for turn in turns(said("assistant", "user"))] == [False, True, False]
+
+
+def test_a_history_that_grows_is_not_written_again() -> None:
+    count = Counted()
+    history = History(count)
+    first = said("user", "assistant", "tool")
+    longer = (*first, *said("assistant", "tool", "user"))
+    assert history.text(first) == "0,1,2"
+    assert history.text(longer) == "0,1,2,3,45"
+    assert history.text(longer) == "0,1,2,3,45"
+    assert count.written == ["0", "1", "2", "2", "3", "45", "45"]
+    assert history.text(first) == "0,1,2"
+    other = (*first[:2], *said("user", "assistant"))
+    assert history.text(other) == "0,1,2,3"
+    assert count.written[7:] == ["0", "1", "2", "2", "3"]
+
+
+def test_marks_are_written_for_one_request_only() -> None:
+    history = History(Counted())
+    messages = said("user", "assistant", "tool", "assistant", "tool")
+    assert history.text(messages[:3], {0, 2}) == "0*,1,2*"
+    assert history.text(messages, {2, 4}) == "0,1,2*,3,4*"
+    assert history.text(messages, {0}) == "0*,1,2,3,4"
+    assert history.text(messages) == "0,1,2,3,4"
+
+
+@each_dialect
+async def test_requests_of_one_run_are_as_if_each_were_the_first(dialect: str) -> None:
+    fetch = FakeFetch([FakeResponse([b"data: [DONE]\n\n"], 400)])
+    config = ProviderConfig(name=dialect, model="m", base_url="http://h/v1")
+    shared: Any = create_provider(config, {}, fetch, RecordingClock())
+    for length in (1, 4, 5, 8, 8, 2, 8):
+        request = ModelRequest("planner", "s", MESSAGES[:length], stable_prefix=max(length - 3, 0))
+        fresh: Any = create_provider(config, {}, fetch, RecordingClock())
+        for provider in (shared, fresh):
+            with pytest.raises(ProviderError):
+                await collect(provider.stream(request), lambda event: None)
+        assert fetch.requests[-1].body == fetch.requests[-2].body
