@@ -14,7 +14,7 @@ from tests.conformance.chromium import DIST
 from tests.conformance.runner import HERE, VECTORS, contested, judge
 
 #: files that are played inside Pyodide as well
-IN_PYODIDE = ("example", "decision", "action-args", "action-policy")
+IN_PYODIDE = ("example", "decision", "action-args", "action-policy", "plan", "capability")
 
 #: scenarios that do not hold yet, and which work they wait for
 OPEN: dict[str, str] = json.loads((HERE / "open.json").read_text(encoding="utf-8"))
