@@ -23,6 +23,10 @@ class Head:
     url: str
 
     @property
+    def succeeded(self) -> bool:
+        return 200 <= self.status < 300
+
+    @property
     def content_type(self) -> str:
         return self.headers.get("content-type", "").strip()
 

@@ -62,18 +62,14 @@ def _with_query(endpoint: str, **parameters: str) -> str:
 
 
 def _wanted(head: Head) -> int:
-    return MAX_BYTES if _succeeded(head) else 0
-
-
-def _succeeded(head: Head) -> bool:
-    return 200 <= head.status < 300
+    return MAX_BYTES if head.succeeded else 0
 
 
 def _entries(answer: Download) -> list[Mapping[str, Any]]:
     if answer.fault is not None:
         raise SearchFailed(answer.fault.kind, f"the search endpoint gave no answer: {answer.fault.message}")
     assert answer.head is not None
-    if not _succeeded(answer.head):
+    if not answer.head.succeeded:
         status = f"{answer.head.status} {answer.head.status_text}".strip()
         raise SearchFailed("http_error", f"the search endpoint answered {status}")
     if len(answer.body) > MAX_BYTES:

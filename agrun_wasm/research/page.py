@@ -89,7 +89,7 @@ def content_mode(content_type: str) -> Resolved | None:
 def wanted_bytes(asked: Asked, head: Head) -> int:
     """How many bytes of the body are worth reading. Errors are read too: a challenge is known by its markup."""
     unwanted = asked.method == "HEAD" or _address_fault(head) is not None
-    if unwanted or (_succeeded(head) and content_mode(head.content_type) is None):
+    if unwanted or (head.succeeded and content_mode(head.content_type) is None):
         return 0
     return asked.max_bytes
 
@@ -153,10 +153,6 @@ def _final_url(asked: str, head: Head) -> dict[str, str]:
     return {"finalUrl": head.url} if redirected else {}
 
 
-def _succeeded(head: Head) -> bool:
-    return 200 <= head.status < 300
-
-
 def _http_error(head: Head) -> PageFault:
     return PageFault("http_error", f"the server answered {head.status} {head.status_text}".strip())
 
@@ -164,7 +160,7 @@ def _http_error(head: Head) -> PageFault:
 def _head_only(asked: Asked, head: Head) -> dict[str, Any]:
     if block := _block(head, "", HtmlText("", "")):
         raise block
-    if not _succeeded(head):
+    if not head.succeeded:
         raise _http_error(head)
     mode = (content_mode(head.content_type) or "text") if asked.mode == "auto" else asked.mode
     return {"method": "HEAD", "mode": mode, "text": "", "title": "", "bytes": 0, "truncated": False}
@@ -175,7 +171,7 @@ def _content(asked: Asked, head: Head, page: Download) -> dict[str, Any]:
     labelled = content_mode(head.content_type)
     if labelled is None:
         fault = PageFault("unsupported_content_type", f"{head.content_type} is no text", head.content_type)
-        raise fault if _succeeded(head) else _http_error(head)
+        raise fault if head.succeeded else _http_error(head)
     mode = labelled if asked.mode == "auto" else asked.mode
     is_html = "html_text" in (labelled, mode)
     body, truncated = cut_bytes(bytes(page.body), asked.max_bytes, head.content_type or None)
@@ -183,14 +179,15 @@ def _content(asked: Asked, head: Head, page: Download) -> dict[str, Any]:
     html = html_to_markdown(text, head.url or asked.url) if is_html else HtmlText("", text)
     if block := _block(head, text, html):
         raise block
-    if not _succeeded(head):
+    if not head.succeeded:
         raise _http_error(head)
     if head.status == 204:
         raise PageFault("empty_content", "the server answered 204: there is no content")
     if mode == "html_text":
         text = html.markdown
         if not text.strip():
-            raise PageFault("empty_content", "the page holds no text; it may need a browser that runs its scripts")
+            where = f"the first {len(body)} bytes of the page hold" if truncated else "the page holds"
+            raise PageFault("empty_content", f"{where} no text; it may need a browser that runs its scripts")
     elif mode == "json" and not truncated:
         _check_json(text)
     title = html.title if mode == "html_text" else ""
@@ -200,7 +197,7 @@ def _content(asked: Asked, head: Head, page: Download) -> dict[str, Any]:
 def _block(head: Head, body: str, page: HtmlText) -> PageFault | None:
     """A page that stands in the way of the one asked for. An answer without a body is none."""
     kind = looks_blocked(head.status, page.title, body, page.markdown) if body.strip() else None
-    if kind is None and not _succeeded(head) and head.headers.get("cf-mitigated") == "challenge":
+    if kind is None and not head.succeeded and head.headers.get("cf-mitigated") == "challenge":
         kind = "challenge"
     return PageFault("blocked_page", f"the site answered with a {kind} instead of the page", kind) if kind else None
 

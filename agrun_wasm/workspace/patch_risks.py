@@ -84,8 +84,8 @@ def _structure_faults(patched: Patched) -> Iterator[str]:
         yield f"the heading {one_line(name, 60)!r} would stand twice under one parent"
     for heading in _lost(patched, before, after):
         yield f"the heading on line {heading.line} ({one_line(heading.text, 60)!r}) would be none any more"
-    for from_level, to_level, name in _jumps(after) - _jumps(before) - _allowed_jumps(patched):
-        yield f"the heading {one_line(name, 60)!r} would jump from level {from_level} down to {to_level}"
+    for level in _jumps(after) - _jumps(before) - _allowed_jumps(patched):
+        yield f"a heading would jump down to level {level}, more than one level below the one before it"
 
 
 def _duplicates(found: Sequence[Heading]) -> Counter[str]:
@@ -104,14 +104,17 @@ def _duplicates(found: Sequence[Heading]) -> Counter[str]:
     return +repeated
 
 
-def _jumps(found: Sequence[Heading]) -> Counter[tuple[int, int, str]]:
-    """Headings more than one level below the heading before them."""
-    return Counter((a.level, b.level, b.text) for a, b in pairwise(found) if b.level > a.level + 1)
+def _jumps(found: Sequence[Heading]) -> Counter[int]:
+    """Headings more than one level below the heading before them, counted by their level.
+
+    Not by their text or by what stands above: a heading that is renamed, or nearer to it now, makes no new jump.
+    """
+    return Counter(below.level for above, below in pairwise(found) if below.level > above.level + 1)
 
 
-def _allowed_jumps(patched: Patched) -> Counter[tuple[int, int, str]]:
+def _allowed_jumps(patched: Patched) -> Counter[int]:
     """Those that normalize_headings made: it may change levels."""
-    allowed: Counter[tuple[int, int, str]] = Counter()
+    allowed: Counter[int] = Counter()
     for step in patched.steps:
         if step.type == "normalize_headings":
             allowed += _jumps(headings(step.after)) - _jumps(headings(step.before))

@@ -282,6 +282,13 @@ async def test_http_errors(status: int, error: str) -> None:
     assert result["contentType"] == HTML["content-type"]
 
 
+async def test_a_cut_that_leaves_no_text_is_told_so() -> None:
+    page = Page(b"<script>" + b"x" * 500 + b"</script><p>Six.", headers=HTML)
+    result, _, _ = await read(page, {"url": URL, "maxBytes": 100})
+    assert result["error"] == "empty_content"
+    assert "100 bytes" in result["message"]
+
+
 async def test_an_http_error_of_any_type_is_one() -> None:
     result, _, _ = await read(Page(b"", status=404, headers={"content-type": "application/pdf"}))
     assert result["error"] == "http_error"
