@@ -104,13 +104,14 @@ def report(outcomes: Iterable[Outcome], *, verbose: bool) -> int:
                 print(f"     {_one_line(failure)}")
             if outcome.detail and not shown:
                 shown = True
-                print("\n".join(f"     {line}" for line in outcome.detail))
+                print("\n".join(f"     {_one_line(line)}" for line in outcome.detail))
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 
 
 def _one_line(text: str) -> str:
-    return text.replace("\r", "\\r").replace("\n", "\\n")
+    """The text on one line, printable whatever came: a lone surrogate cannot be encoded."""
+    return text.replace("\r", "\\r").replace("\n", "\\n").encode("utf-8", "backslashreplace").decode()
 
 
 @contextmanager
