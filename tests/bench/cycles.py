@@ -61,7 +61,7 @@ def growth(session: Session) -> list[Finding]:
     }
     ours = grown.pop("agrun_wasm")
     what = f"CPU per cycle at {long} / at {short}"
-    return [Finding("M2", what, "x", ours, grown, ours, GROWTH_REACH, f"{GROWTH_REACH}", notes)]
+    return [Finding("M2", what, "x", ours, grown, ours, GROWTH_REACH, f"{GROWTH_REACH}", notes=notes)]
 
 
 def _take(session: Session, subjects: Sequence[str], lengths: Sequence[int]) -> None:

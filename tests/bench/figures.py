@@ -45,7 +45,9 @@ class Series:
 class Finding:
     """One figure of ours beside its peers', and the reach it is held to.
 
-    `judged` is what must be at most `reach`: `ours`, or the ratio to the best peer. `notes` are told and not judged.
+    `judged` is what must be at most `reach`: `ours`, or the ratio to the best peer; its median counts. An absolute
+    figure has no peer that the machine's other work slows down alike: there the lowest round counts (`lowest`).
+    `notes` are told and not judged.
     """
 
     measure: str
@@ -56,6 +58,7 @@ class Finding:
     judged: Series
     reach: float
     reach_text: str
+    lowest: bool = False
     notes: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -68,13 +71,20 @@ class Finding:
         return self.ours / self.peers[self.best_peer] if self.best_peer else None
 
     @property
+    def value(self) -> float:
+        """What is held to the reach."""
+        return self.judged.low if self.lowest else self.judged.median
+
+    @property
     def reach_of_ours(self) -> float:
         """The most that ours could have been, in its unit."""
-        return self.ours.median * self.reach / self.judged.median
+        if self.judged is self.ours:
+            return self.reach
+        return self.ours.median * self.reach / self.value
 
     @property
     def met(self) -> bool:
-        return self.judged.median <= self.reach
+        return self.value <= self.reach
 
     def to_json(self) -> dict[str, Any]:
         ratio = self.ratio
@@ -87,6 +97,7 @@ class Finding:
             "bestPeer": self.best_peer,
             "ratio": ratio.to_json() if ratio else None,
             "judged": self.judged.to_json(),
+            "value": self.value,
             "reach": self.reach,
             "reachText": self.reach_text,
             "met": self.met,

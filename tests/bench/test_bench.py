@@ -35,6 +35,12 @@ def test_the_reach_is_also_told_in_the_unit_of_ours() -> None:
     assert a_finding(reach=0.25).reach_of_ours == pytest.approx(2.5)
 
 
+def test_of_an_absolute_figure_the_lowest_round_decides() -> None:
+    cpu = Series.of([60.0, 45.0, 70.0])
+    finding = Finding("M0", "a cost", "µs", cpu, {}, cpu, 50.0, "50 µs", lowest=True)
+    assert (finding.value, finding.met, finding.reach_of_ours) == (45.0, True, 50.0)
+
+
 def test_a_finding_without_peers_has_no_ratio() -> None:
     alone = Finding("M0", "growth", "x", Series.of([1.2]), {}, Series.of([1.2]), 1.5, "1.5")
     assert (alone.ratio, alone.met) == (None, True)

@@ -2,7 +2,7 @@
 
 from agrun_host.transport import HttpxFetch
 from agrun_wasm import Runtime, action
-from tests.bench.subjects.conversation import base_url, time_conversation
+from tests.bench.subjects.conversation import API_KEY, base_url, time_conversation
 
 
 @action(tier=0)
@@ -17,7 +17,7 @@ async def converse(prompt: str) -> str:
 
 
 runtime = Runtime(
-    provider={"name": "openai-compatible", "model": "fake", "baseUrl": base_url(), "apiKey": "x"},
+    provider={"name": "openai-compatible", "model": "fake", "baseUrl": base_url(), "apiKey": API_KEY},
     actions=[add],
     max_steps=100_000,
     fetch=HttpxFetch(),

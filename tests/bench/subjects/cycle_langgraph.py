@@ -5,7 +5,7 @@ import warnings
 from langchain_openai import ChatOpenAI
 from langgraph.prebuilt import create_react_agent
 
-from tests.bench.subjects.conversation import base_url, time_conversation
+from tests.bench.subjects.conversation import API_KEY, base_url, time_conversation
 
 
 def add(a: int, b: int) -> int:
@@ -19,5 +19,5 @@ async def converse(prompt: str) -> str:
 
 
 with warnings.catch_warnings(action="ignore"):  # it says that the prebuilt agent moves to another package
-    graph = create_react_agent(ChatOpenAI(model="fake", base_url=base_url(), api_key="x"), [add])
+    graph = create_react_agent(ChatOpenAI(model="fake", base_url=base_url(), api_key=API_KEY), [add])
 time_conversation(converse)

@@ -3,7 +3,7 @@
 from agents import Agent, OpenAIChatCompletionsModel, Runner, function_tool, set_tracing_disabled
 from openai import AsyncOpenAI
 
-from tests.bench.subjects.conversation import base_url, time_conversation
+from tests.bench.subjects.conversation import API_KEY, base_url, time_conversation
 
 
 @function_tool
@@ -17,6 +17,6 @@ async def converse(prompt: str) -> str:
 
 
 set_tracing_disabled(True)
-model = OpenAIChatCompletionsModel(model="fake", openai_client=AsyncOpenAI(base_url=base_url(), api_key="x"))
+model = OpenAIChatCompletionsModel(model="fake", openai_client=AsyncOpenAI(base_url=base_url(), api_key=API_KEY))
 agent = Agent(name="adder", instructions="Add.", tools=[add], model=model)
 time_conversation(converse)

@@ -5,9 +5,9 @@ from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.usage import UsageLimits
 
-from tests.bench.subjects.conversation import base_url, time_conversation
+from tests.bench.subjects.conversation import API_KEY, base_url, time_conversation
 
-agent = Agent(OpenAIChatModel("fake", provider=OpenAIProvider(base_url=base_url(), api_key="x")))
+agent = Agent(OpenAIChatModel("fake", provider=OpenAIProvider(base_url=base_url(), api_key=API_KEY)))
 
 
 @agent.tool_plain

@@ -18,6 +18,7 @@ from typing import Literal
 from agrun_wasm import Runtime
 from agrun_wasm.contracts.ports import FetchRequest
 from tests.bench.fake_openai import text_frames
+from tests.bench.subjects.conversation import API_KEY
 
 
 class CannedResponse:
@@ -58,7 +59,7 @@ async def _stream(deltas: int, per_chunk: int) -> dict[str, float]:
     """CPU time and latencies in microseconds."""
     frames = list(text_frames(deltas))
     fetch = CannedFetch([b"".join(frames[at : at + per_chunk]) for at in range(0, len(frames), per_chunk)])
-    provider = {"name": "openai-compatible", "model": "fake", "baseUrl": "http://127.0.0.1/v1", "apiKey": "x"}
+    provider = {"name": "openai-compatible", "model": "fake", "baseUrl": "http://127.0.0.1/v1", "apiKey": API_KEY}
     runtime = Runtime(provider=provider, fetch=fetch)
     came: list[float] = []
     cpu = time.process_time()
