@@ -14,7 +14,7 @@ from agrun_wasm.providers.error_body import head_of
 from agrun_wasm.providers.errors import bad_response
 from agrun_wasm.text.strict_json import MAX_DEPTH, nesting_depth, without_surrogates
 
-__all__ = ["TextJoiner", "count", "finish_reason", "load_frame", "mapping", "text_of"]
+__all__ = ["TextJoiner", "count", "finish_reason", "load_frame", "mapping", "text_of", "whole_characters"]
 
 _loads = json.loads
 
@@ -52,6 +52,12 @@ class TextJoiner:
         """A half that nothing followed, as U+FFFD."""
         left, self._half = self._half, ""
         return without_surrogates(left)
+
+
+def whole_characters(value: Any) -> Any:
+    """The JSON value with halves of characters joined or replaced, so that it can be saved and sent."""
+    text = json.dumps(value, ensure_ascii=False)
+    return value if text.isascii() else _loads(without_surrogates(text))
 
 
 def mapping(value: Any) -> Mapping[str, Any]:

@@ -33,6 +33,7 @@ DIALECT = "gemini"
 #: reasons that end a reply; all others (MALFORMED_FUNCTION_CALL, OTHER, ...) say that there is none
 FINISH_REASONS: dict[str, FinishReason] = {
     "STOP": "stop",
+    "FUNCTION_CALL": "tool_calls",
     "MAX_TOKENS": "length",
     "SAFETY": "content_filter",
     "RECITATION": "content_filter",
@@ -55,6 +56,7 @@ class GeminiDecoder:
         self._calls = ToolCalls(InventedIds(request.messages))
         self._order = PartOrder()
         self._text = TextJoiner()
+        self._thought = TextJoiner()
         self._reason: str | None = None
         self._words = ""
         self._blocked: str | None = None
@@ -119,8 +121,9 @@ class GeminiDecoder:
             return
         text = text_of(part.get("text"))
         if part.get("thought"):
-            if text:
-                events.append(ReasoningDelta(text))
+            thought = self._thought.feed(text) if text else ""
+            if thought:
+                events.append(ReasoningDelta(thought))
             if signed:
                 self._order.raw({"text": text, "thought": True, **signed})
             return

@@ -21,7 +21,7 @@ from agrun_wasm.contracts.model import (
 from agrun_wasm.providers.encoding import dumps
 from agrun_wasm.providers.error_body import head_of, is_error
 from agrun_wasm.providers.errors import bad_response, inner_error
-from agrun_wasm.providers.frames import TextJoiner, count, finish_reason, load_frame, mapping, text_of
+from agrun_wasm.providers.frames import TextJoiner, count, finish_reason, load_frame, mapping, text_of, whole_characters
 from agrun_wasm.providers.tool_calls import InventedIds, ToolCalls
 from agrun_wasm.text.sse import SseEvent
 
@@ -86,7 +86,7 @@ class ChatDecoder:
         for done in calls:
             done.call.name = self._names.get(done.call.name, done.call.name)
         reason = finish_reason(self._reason, FINISH_REASONS, anything_came=self._came or bool(calls))
-        data = {self._key: self._returned} if self._returned else None
+        data = {self._key: whole_characters(self._returned)} if self._returned else None
         return [*events, *calls, Finished(reason, _usage(self._usage), self._reason, data)]
 
     def _chunk(self, chunk: Any) -> list[ModelEvent]:

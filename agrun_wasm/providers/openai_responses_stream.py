@@ -83,7 +83,8 @@ class ResponsesDecoder:
         if kind == "response.function_call_arguments.delta":
             return self._args(self._item(data), data)
         if kind in _THOUGHT_DELTAS:
-            return [ReasoningDelta(text_of(data["delta"]))] if data.get("delta") else []
+            thought = self._item(data).joiner.feed(text_of(data["delta"])) if data.get("delta") else ""
+            return [ReasoningDelta(thought)] if thought else []
         if kind == "error" or is_error(data):
             raise inner_error(data)
         if kind in _TEXT_DONE:
@@ -105,12 +106,18 @@ class ResponsesDecoder:
     def finish(self) -> list[ModelEvent]:
         if not self.ended:
             raise bad_response("the stream ended without its end mark (response.completed or response.incomplete)")
+        events: list[ModelEvent] = []
+        for item in dict.fromkeys(self._items.values()):
+            left = item.joiner.close()
+            if left and item.parts:
+                self._order.text(len(left))
+                events.append(TextDelta(left))
         calls = self._calls.done()
         for done in calls:
             done.call.name = self._names.get(done.call.name, done.call.name)
         came = self._came or bool(calls)
         reason = finish_reason(self._reason, INCOMPLETE_REASONS, anything_came=came, unknown="length")
-        return [*calls, Finished(reason, _usage(self._usage), self._reason, self._order.data(DIALECT))]
+        return [*events, *calls, Finished(reason, _usage(self._usage), self._reason, self._order.data(DIALECT))]
 
     def _item(self, data: Mapping[str, Any]) -> _Item:
         """Items are told apart by their id, or where a server leaves that out, by their place."""

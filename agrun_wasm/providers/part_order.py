@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from agrun_wasm.contracts.model import Message, ToolCall
+from agrun_wasm.providers.frames import whole_characters
 
 __all__ = ["PartOrder", "laid_out"]
 
@@ -46,7 +47,7 @@ class PartOrder:
 
     def data(self, dialect: str) -> dict[str, Any] | None:
         """The message's `provider_data`, None where the plain order says it all."""
-        return {dialect: self._entries} if self._needed else None
+        return {dialect: whole_characters(self._entries)} if self._needed else None
 
 
 def laid_out(

@@ -261,6 +261,75 @@ async def test_a_page_hears_of_cors(dialect: str) -> None:
     assert "CORS" in error.message
 
 
+#: reasoning that goes back, and text, each with a character cut in half
+HALVED = {
+    "openai": [
+        b'data: {"choices":[{"delta":{"reasoning_content":"t\\ud83c"}}]}\n\n',
+        b'data: {"choices":[{"delta":{"reasoning_content":"\\udf0a","content":"a\\ud83c"}}]}\n\n',
+        b'data: {"choices":[{"delta":{"content":"\\udf0a\\ud83c"},"finish_reason":"stop"}]}\n\n',
+    ],
+    "openai-responses": [
+        b'data: {"type":"response.reasoning_text.delta","item_id":"r","delta":"t\\ud83c"}\n\n',
+        b'data: {"type":"response.reasoning_text.delta","item_id":"r","delta":"\\udf0a"}\n\n',
+        b'data: {"type":"response.output_text.delta","item_id":"i","delta":"a\\ud83c"}\n\n',
+        b'data: {"type":"response.output_text.delta","item_id":"i","delta":"\\udf0a\\ud83c"}\n\n',
+        b'data: {"type":"response.completed","response":{"status":"completed"}}\n\n',
+    ],
+    "anthropic": [
+        b'data: {"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":""}}\n\n',
+        b'data: {"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"t\\ud83c"}}\n\n',
+        b'data: {"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"\\udf0a"}}\n\n',
+        b'data: {"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"s"}}\n\n',
+        b'data: {"type":"content_block_stop","index":0}\n\n',
+        b'data: {"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"a\\ud83c"}}\n\n',
+        b'data: {"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"\\udf0a\\ud83c"}}\n\n',
+        b'data: {"type":"message_stop"}\n\n',
+    ],
+    "gemini": [
+        b'data: {"candidates":[{"content":{"parts":[{"text":"t\\ud83c","thought":true}]}}]}\n\n',
+        b'data: {"candidates":[{"content":{"parts":[{"text":"\\udf0a","thought":true,"thoughtSignature":"s"}]}}]}\n\n',
+        b'data: {"candidates":[{"content":{"parts":[{"text":"a\\ud83c"}]}}]}\n\n',
+        b'data: {"candidates":[{"content":{"parts":[{"text":"\\udf0a\\ud83c"}]},"finishReason":"STOP"}]}\n\n',
+    ],
+}
+
+
+@each_dialect
+async def test_halves_of_characters_meet(dialect: str) -> None:
+    came = await ask(dialect, FakeResponse(HALVED[dialect]))
+    assert (came.text, came.reasoning) == ("a🌊\ufffd", "t🌊")
+    json.dumps(came.to_json(), ensure_ascii=False).encode()
+
+
+@each_dialect
+async def test_what_must_go_back_goes_back(dialect: str) -> None:
+    """Reasoning with its signature, in the next request and in its own place."""
+    reply = {"reasoning": "Hm.", "text": "I add.", "toolCalls": [{"id": "k1", "name": "add", "args": {"a": 1}}]}
+    came = await ask(dialect, FakeResponse([stream(dialect, reply)]))
+    said = Message(role="assistant", text=came.text, tool_calls=came.tool_calls, provider_data=came.provider_data)
+    saved = Message.model_validate(json.loads(json.dumps(said.to_json())))
+    result = Message(role="tool", text="2", tool_call_id="k1", tool_name="add")
+    fetch = FakeFetch([FakeResponse([stream(dialect, reply)])])
+    again = ModelRequest("planner", "s", (*REQUEST.messages, saved, result), TOOLS)
+    await collect(provider_of(dialect, fetch).stream(again), lambda event: None)
+    sent = json.loads(fetch.requests[0].body or b"")
+    assert RETURNED[dialect](sent) == EXPECTED_BACK[dialect]
+
+
+RETURNED: dict[str, Any] = {
+    "openai": lambda sent: [sent["messages"][2]["reasoning_content"]],
+    "openai-responses": lambda sent: [(item.get("type"), item.get("id")) for item in sent["input"][1:4]],
+    "anthropic": lambda sent: [part["type"] for part in sent["messages"][1]["content"]],
+    "gemini": lambda sent: [part.get("thoughtSignature") for part in sent["contents"][1]["parts"]],
+}
+EXPECTED_BACK: dict[str, Any] = {
+    "openai": ["Hm."],
+    "openai-responses": [("reasoning", "rs_1"), (None, None), ("function_call", "fc_0")],
+    "anthropic": ["thinking", "text", "tool_use"],
+    "gemini": [None, "c2lnbmF0dXJl"],
+}
+
+
 @each_dialect
 async def test_names_that_an_api_would_refuse_come_back_as_offered(dialect: str) -> None:
     tools = (ToolSpec("crm.look up", "x", {}), ToolSpec("crm_look_up", "x", {}), ToolSpec("wetter.abfrägen", "x", {}))
