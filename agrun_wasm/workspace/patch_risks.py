@@ -6,14 +6,16 @@ how operations are done, nor what is kept of a preview.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Literal
 
 from agrun_wasm.text.markdown import Heading, headings
 from agrun_wasm.text.shorten import one_line
+from agrun_wasm.workspace.edits import Edit
 from agrun_wasm.workspace.files import line_starts
 from agrun_wasm.workspace.patch_operations import Patched
 
@@ -127,30 +129,34 @@ def _lost(patched: Patched, before: Sequence[Heading], after: Sequence[Heading])
     Each is followed through the edits as a range of offsets; an edit inside or across it widens the range to what took
     its place. One new heading makes up for one old one.
     """
-    ranges = _moved_ranges(patched, before)
     starts = line_starts(patched.text)
-    left = sorted(starts[heading.line - 1] for heading in after)
-    for heading, (start, end) in zip(before, ranges, strict=True):
+    left = [starts[heading.line - 1] for heading in after]
+    for heading, (start, end) in zip(before, _moved_ranges(patched, before), strict=True):
         line_start = patched.text.rfind("\n", 0, start) + 1
-        place = next((at for at in left if line_start <= at and (at < end or at == line_start)), None)
-        if place is None:
-            yield heading
+        place = bisect_left(left, line_start)
+        if place < len(left) and (left[place] < end or left[place] == line_start):
+            del left[place]
         else:
-            left.remove(place)
+            yield heading
 
 
 def _moved_ranges(patched: Patched, found: Sequence[Heading]) -> list[tuple[int, int]]:
     starts = [*line_starts(patched.base), len(patched.base) + 1]
     ranges = [(starts[heading.line - 1], starts[heading.end_line] - 1) for heading in found]
     for step in patched.steps:
-        for edit in reversed(step.edits):  # from the end, so that the places of the earlier ones hold
-            ranges = [_moved(start, end, edit.start, edit.end, edit.growth) for start, end in ranges]
+        ranges = _moved(ranges, step.edits)
     return ranges
 
 
-def _moved(start: int, end: int, edit_start: int, edit_end: int, growth: int) -> tuple[int, int]:
-    if edit_end <= start:
-        return start + growth, end + growth
-    if edit_start >= end:
-        return start, end
-    return min(start, edit_start), max(end, edit_end) + growth
+def _moved(ranges: Sequence[tuple[int, int]], edits: Sequence[Edit]) -> list[tuple[int, int]]:
+    """The ranges after edits in order; those before a range shift it, those inside or across it widen it."""
+    begins, ends = [edit.start for edit in edits], [edit.end for edit in edits]
+    growth = list(accumulate((edit.growth for edit in edits), initial=0))
+    moved: list[tuple[int, int]] = []
+    for start, end in ranges:
+        first, after = bisect_right(ends, start), bisect_left(begins, end)
+        if first >= after:
+            moved.append((start + growth[first], end + growth[first]))
+        else:
+            moved.append((min(start, begins[first]) + growth[first], max(end, ends[after - 1]) + growth[after]))
+    return moved

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from agrun_wasm.workspace.edits import Edit
 from agrun_wasm.workspace.patch_operations import patched
-from agrun_wasm.workspace.patch_risks import RISK_FLAGS, risks
+from agrun_wasm.workspace.patch_risks import RISK_FLAGS, _moved, risks
 
 REPORT = "# Report\n\n## Results\n\nGood.\n\n## Outlook\n\nOpen."
 
@@ -107,3 +110,37 @@ def test_every_blocking_flag_names_a_way_out(flag: str) -> None:
     (risk,) = risks(patched(REPORT, examples[flag]))
     assert risk.flag == flag
     assert any(way in risk.way_out for way in ("another find", "append", "insert_after_section"))
+
+
+def _plainly_moved(start: int, end: int, edits: list[Edit]) -> tuple[int, int]:
+    for edit in reversed(edits):  # from the end, so that the places of the earlier ones hold
+        if edit.end <= start:
+            start, end = start + edit.growth, end + edit.growth
+        elif edit.start < end:
+            start, end = min(start, edit.start), max(end, edit.end) + edit.growth
+    return start, end
+
+
+@given(
+    st.lists(st.integers(0, 30), min_size=2, max_size=8).map(sorted),
+    st.lists(st.tuples(st.integers(0, 30), st.integers(1, 9)), max_size=4),
+    st.text("xy", max_size=6),
+)
+def test_ranges_move_as_one_edit_at_a_time_moves_them(
+    places: list[int], ranges: list[tuple[int, int]], text: str
+) -> None:
+    edits = [Edit(a, b, text) for a, b in pairs_of(places)]
+    given_ranges = [(start, start + length) for start, length in ranges]
+    assert _moved(given_ranges, edits) == [_plainly_moved(start, end, edits) for start, end in given_ranges]
+
+
+def pairs_of(places: list[int]) -> list[tuple[int, int]]:
+    """Pairs of places, no two of which touch."""
+    pairs = list(zip(places[::2], places[1::2], strict=False))
+    return [pair for n, pair in enumerate(pairs) if n == 0 or pair[0] > pairs[n - 1][1]]
+
+
+def test_many_edits_of_a_long_text_cost_little() -> None:
+    text = "\n\n".join(f"## Part {n}\n\n" + "word " * 20 for n in range(1_500))
+    (risk,) = risks(patched(text, [replace("word ", "x ", replace_all=True)]))
+    assert risk.flag == "shrinks_candidate"
