@@ -13,6 +13,7 @@ from typing import Any, Literal, cast
 from pydantic import BaseModel
 
 from agrun_wasm.contracts.effects import EffectOnState
+from agrun_wasm.text.strict_json import parse_json
 
 CONTROLS = ("continue", "complete")
 
@@ -39,7 +40,7 @@ class ProtocolError(Exception):
 def read_result(value: Any, *, built_in: bool) -> ActionResult:
     """`value` as an ActionResult; a value without a `control` key is wrapped. Raises ProtocolError."""
     if isinstance(value, BaseModel):
-        value = value.model_dump(mode="json", by_alias=True)
+        value = as_json(value)
     if not (isinstance(value, Mapping) and "control" in value):
         output = as_json(value)
         return ActionResult("continue", output, summarise(output))
@@ -59,12 +60,13 @@ def read_result(value: Any, *, built_in: bool) -> ActionResult:
 
 
 def as_json(value: Any) -> Any:
-    """A copy of `value` that is JSON and nothing else; raises ProtocolError naming what is not."""
-    if isinstance(value, BaseModel):
-        return value.model_dump(mode="json", by_alias=True)
+    """A copy of `value` that is JSON and nothing else, no deeper than a model's JSON may be, lone surrogates replaced.
+
+    Raises ProtocolError naming what is not.
+    """
     try:
-        return json.loads(json.dumps(value, allow_nan=False, default=_model))
-    except (TypeError, ValueError, RecursionError) as error:
+        return parse_json(json.dumps(value, allow_nan=False, default=_model))
+    except (TypeError, ValueError, RecursionError) as error:  # pydantic's and parse_json's faults are ValueErrors
         raise ProtocolError(f"the returned value is not JSON: {error}") from None
 
 

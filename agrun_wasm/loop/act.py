@@ -167,9 +167,9 @@ def _native_reply(ctx: RunContext) -> list[tuple[str, str]]:
 
 
 def interrupted_results(ctx: RunContext) -> None:
-    """After a stop: no call stays without a result, so that a provider accepts the history."""
+    """After a cut: the calls of the reply that have no result yet are answered."""
     calls = ctx.state.cycle.calls if ctx.state.cycle else []
     for call_id, name in _native_reply(ctx):
         state = next((call for call in calls if call.call.call_id == call_id), None)
-        text = state.outcome.observation if state and state.outcome else "interrupted: the run was stopped"
+        text = state.outcome.observation if state and state.outcome else "interrupted: the run ended before it"
         ctx.transcript.append(result_message(call_id, name, text, ctx.state.cycles_started, state))

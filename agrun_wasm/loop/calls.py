@@ -15,7 +15,7 @@ from agrun_wasm.contracts.state import CallOutcome, CallState, RunState
 from agrun_wasm.loop.context import RunContext
 from agrun_wasm.loop.dispatch import Ready, Rejected, authorise, check_call, deny, guard_call, where_of
 from agrun_wasm.loop.execute import execute, record
-from agrun_wasm.loop.waiting import Stopped
+from agrun_wasm.loop.waiting import Interrupted
 from agrun_wasm.session.approvals import new_approval
 
 Effects = dict[str, tuple[EffectOnState, ...]]
@@ -71,33 +71,45 @@ async def in_parallel(
 ) -> None:
     """Runs `work` for each call in order, at most maxPlanParallel at once; what is not concurrency-safe runs alone.
 
-    After a stop nothing more starts. The first exception cancels what runs.
+    After a stop nothing more starts. Where the run is interrupted in one call, the others end by the same interruption
+    and have their own outcome; any other exception is a fault of ours and cancels what runs.
     """
     running: set[asyncio.Future[None]] = set()
+    interruptions: list[Interrupted] = []
 
-    async def wait(condition: Callable[[], bool]) -> None:
-        while running and condition():
+    async def wait_until(room: Callable[[], bool]) -> None:
+        while running and not room():
             done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
             running.difference_update(done)
             for task in done:
-                task.result()
+                try:
+                    task.result()
+                except Interrupted as interruption:
+                    interruptions.append(interruption)
+
+    def empty() -> bool:
+        return not running
+
+    def room() -> bool:
+        return len(running) < ctx.config.max_plan_parallel
 
     try:
         for call in calls:
             alone = not is_concurrency_safe(ctx, call)
-            await wait(lambda alone=alone: alone or len(running) >= ctx.config.max_plan_parallel)  # type: ignore[misc]
-            if ctx.stop.cancelled:
-                await wait(lambda: True)
-                raise Stopped
+            await wait_until(empty if alone else room)
+            if interruptions or ctx.stop.cancelled:
+                break
             running.add(asyncio.ensure_future(work(call)))
             if alone:
-                await wait(lambda: True)
-        await wait(lambda: True)
+                await wait_until(empty)
+        await wait_until(empty)
     finally:
         for task in running:
             task.cancel()
         if running:
             await asyncio.gather(*running, return_exceptions=True)
+    if interruptions:
+        raise interruptions[0]
 
 
 def is_concurrency_safe(ctx: RunContext, call: CallState) -> bool:

@@ -17,8 +17,9 @@ from agrun_wasm.actions.policy import ask_judge, judged, needs_judge, tightened_
 from agrun_wasm.contracts.policy import PolicyDecision, PolicyEntry
 from agrun_wasm.contracts.state import CallOutcome, CallState
 from agrun_wasm.loop.context import RunContext
-from agrun_wasm.loop.waiting import DeadlineReached, TimedOut, bounded
+from agrun_wasm.loop.waiting import Interrupted, TimedOut, bounded
 from agrun_wasm.planner.envelope import EnvelopeReader
+from agrun_wasm.text.shorten import words_of
 
 JUDGE_TIMEOUT_MS = 5_000
 HOOK_TIMEOUT_MS = 10_000
@@ -121,28 +122,24 @@ async def _judge(ctx: RunContext, ready: Ready, decision: PolicyDecision) -> Pol
         )
     except TimedOut:
         return judged(decision, "ask", "the judge did not answer in time")
-    except DeadlineReached:
+    except Interrupted:
         raise
     except Exception as error:  # a host's code may fail in any way; that means ask, never a silent run (2.6)
-        return judged(decision, "ask", f"the judge failed: {error}")
+        return judged(decision, "ask", f"the judge failed: {words_of(error)}")
     return judged(decision, action, reason)
 
 
 async def _before_action(ctx: RunContext, ready: Ready, decision: PolicyDecision) -> PolicyDecision:
     try:
         reason = await call_hook(ctx, "beforeAction", decision.to_json(), ready.args)
-    except DeadlineReached:
+    except Interrupted:
         raise
     except Exception as error:
-        changed = {"action": "ask", "source": "hook", "reason": f"the beforeAction hook failed: {_words(error)}"}
+        changed = {"action": "ask", "source": "hook", "reason": f"the beforeAction hook failed: {words_of(error)}"}
         return decision.model_copy(update=changed)
     if reason is None:
         return decision
     return decision.model_copy(update={"action": "deny", "source": "hook", "reason": str(reason)})
-
-
-def _words(error: Exception) -> str:
-    return str(error) or type(error).__name__
 
 
 async def call_hook(ctx: RunContext, name: str, *args: Any) -> Any:
@@ -167,7 +164,9 @@ def _unavailable(ctx: RunContext, call: CallState, where: dict[str, int], key: s
         asked = asked.model_copy(update={"invalid": "disabled_action"})
     text = EnvelopeReader(ctx.surface, ctx.state).explain_invalid(asked)
     reason = asked.invalid or "unknown_action"
-    if key == "batchIndex":
+    if call.approval_id:  # approved, and gone by the time of the resume
+        ctx.emit("action-args-invalid", actionName=asked.named, key=None, reason="preflight", error=text, **where)
+    elif key == "batchIndex":
         ctx.emit("planner-invalid-decision", reason=reason, preview=asked.named[:200], **where)
     return Rejected(CallOutcome(kind="invalid", ok=False, summary=reason, error=text, observation=text), reason)
 

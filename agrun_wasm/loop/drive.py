@@ -46,7 +46,6 @@ async def _drive(ctx: RunContext, resolutions: list[Resolution] | None) -> None:
     try:
         outcome = await _go_on(ctx, resolutions)
     except Stopped:
-        interrupted_results(ctx)
         close_cycle_as(ctx, "aborted")
         finish.abort(ctx)
     except DeadlineReached:
@@ -71,7 +70,7 @@ async def _go_on(ctx: RunContext, resolutions: list[Resolution] | None) -> Outco
     """Cycles until an outcome that ends the run."""
     if resolutions is not None and ctx.state.cycle is not None and ctx.state.approvals.pending:
         effects = await answer_approvals(ctx, resolutions)
-        outcome = await evaluate(ctx, close_calls(ctx, effects))
+        outcome = await _evaluated(ctx, close_calls(ctx, effects))
         if not isinstance(outcome, GoOn):
             return outcome
         await ctx.save()
@@ -98,7 +97,17 @@ async def _cycle(ctx: RunContext) -> Outcome:
     decision = ctx.cycle.decision
     if decision is not None and decision.type not in ("final", "clarify") and (spent := out_of_budget(ctx)):
         return close_cycle(ctx, spent)
-    return await evaluate(ctx, await act(ctx))
+    return await _evaluated(ctx, await act(ctx))
+
+
+async def _evaluated(ctx: RunContext, outcome: Outcome) -> Outcome:
+    """A stop that came while it acted wins over everything the actions led to, and so does one during evaluation."""
+    if ctx.stop.cancelled:
+        raise Stopped
+    outcome = await evaluate(ctx, outcome)
+    if ctx.stop.cancelled:
+        raise Stopped
+    return outcome
 
 
 async def _steps_spent(ctx: RunContext) -> Outcome:
@@ -123,7 +132,11 @@ def _leave(ctx: RunContext, outcome: Outcome) -> None:
 
 
 def close_cycle_as(ctx: RunContext, label: str) -> None:
-    """The record of a cycle that was cut; one that never got its decision has spent no step and leaves none."""
+    """The record of a cycle that was cut; one that never got its decision has spent no step and leaves none.
+
+    No call stays without a result, so that a provider accepts the history.
+    """
+    interrupted_results(ctx)
     if ctx.state.cycle is not None and ctx.state.cycle.decision is not None:
         close_cycle(ctx, GoOn())
         ctx.state.cycles[-1].evaluate["outcome"] = label

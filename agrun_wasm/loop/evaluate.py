@@ -17,13 +17,14 @@ from agrun_wasm.loop.finish import compose, requested_citations
 from agrun_wasm.loop.model_call import call_model
 from agrun_wasm.loop.orient import messages
 from agrun_wasm.loop.outcome import Answer, Blocked, Failed, GoOn, Outcome, OutOfBudget, WriteAnswer
-from agrun_wasm.loop.waiting import DeadlineReached, Stopped
+from agrun_wasm.loop.waiting import Interrupted
 from agrun_wasm.planner.messages import plan_results
 from agrun_wasm.planner.reading import decide_record
 from agrun_wasm.planner.writing import finalizer_request
 from agrun_wasm.research.auto_read import auto_read_targets
 from agrun_wasm.research.citations import cite
 from agrun_wasm.research.review import review, review_observation
+from agrun_wasm.text.shorten import words_of
 
 MAX_VETOES = 2
 _LABELS: dict[type, str] = {
@@ -175,10 +176,10 @@ async def _veto(ctx: RunContext, answer: Answer) -> str | None:
         return None
     try:
         reason = await call_hook(ctx, "beforeFinalize", compose(ctx, answer).output)
-    except (Stopped, DeadlineReached):
+    except Interrupted:
         raise
     except Exception as error:  # a hook that fails refuses nothing; the host finds the failure noted
         notes = ctx.state.diagnostics.setdefault("hooks", [])
-        notes.append({"hook": "beforeFinalize", "error": str(error) or type(error).__name__})
+        notes.append({"hook": "beforeFinalize", "error": words_of(error)})
         return None
     return None if reason is None else str(reason)

@@ -14,11 +14,11 @@ from agrun_wasm.contracts.state import CallOutcome, CallState, ToolRecord
 from agrun_wasm.loop.context import RunContext
 from agrun_wasm.loop.dispatch import Ready, call_hook, where_of
 from agrun_wasm.loop.effects import apply_effects
-from agrun_wasm.loop.waiting import DeadlineReached, Stopped, TimedOut, bounded
+from agrun_wasm.loop.waiting import DeadlineReached, Interrupted, Stopped, TimedOut, bounded
 from agrun_wasm.planner.messages import render_output
 from agrun_wasm.skills.final import result_kind_of
 from agrun_wasm.skills.tools import NON_TERMINAL_KINDS
-from agrun_wasm.text.shorten import cut_middle
+from agrun_wasm.text.shorten import cut_middle, words_of
 
 #: characters of a result that its step shows; the whole stands in toolContext
 STEP_RESULT_CHARS = 1_000
@@ -51,16 +51,18 @@ async def execute(ctx: RunContext, call: CallState, ready: Ready, key: str | Non
         call.outcome = _failure("deadline", action.name, "the run's deadline passed while it ran")
         return ()
     except Exception as error:  # a host's action may fail in any way; the model is told, the run goes on
-        text = ctx.ports.redactor.text(str(error) or type(error).__name__)
+        text = ctx.ports.redactor.text(words_of(error))
         ctx.emit("action-failed", actionName=action.name, error=text, stage="execute", **where)
         _failed(ctx, call, ready, where, "failed", text)
         return ()
     try:
         result = read_result(value, built_in=action.built_in is not None)
     except ProtocolError as error:
-        ctx.emit("action-protocol-error", actionName=action.name, error=str(error), **where)
-        _failed(ctx, call, ready, where, "protocol_error", str(error))
+        text = ctx.ports.redactor.text(words_of(error))
+        ctx.emit("action-protocol-error", actionName=action.name, error=text, **where)
+        _failed(ctx, call, ready, where, "protocol_error", text)
         return ()
+    summary = ctx.ports.redactor.text(result.summary)
     output = await _after_action(ctx, action.name, result)
     call.outcome = CallOutcome(
         kind="executed",
@@ -68,7 +70,7 @@ async def execute(ctx: RunContext, call: CallState, ready: Ready, key: str | Non
         output=output,
         has_output=True,
         control=result.control,
-        summary=result.summary,
+        summary=summary,
         observation=_observation(ctx, ready, output),
     )
     shown = cut_middle(call.outcome.observation, STEP_RESULT_CHARS)
@@ -76,7 +78,7 @@ async def execute(ctx: RunContext, call: CallState, ready: Ready, key: str | Non
         "action-executed",
         actionName=action.name,
         ok=call.outcome.ok,
-        summary=result.summary,
+        summary=summary,
         result=shown,
         **where,
     )
@@ -148,11 +150,11 @@ async def _after_action(ctx: RunContext, name: str, result: ActionResult) -> Any
     try:
         replacement = await call_hook(ctx, "afterAction", output)
         return output if replacement is None else as_json(replacement)
-    except Stopped:
+    except Interrupted:
         raise
     except Exception as error:  # the output is kept, the failure noted (2.2)
         notes = ctx.state.diagnostics.setdefault("hooks", [])
-        notes.append({"hook": "afterAction", "actionName": name, "error": str(error) or type(error).__name__})
+        notes.append({"hook": "afterAction", "actionName": name, "error": words_of(error)})
         return output
 
 

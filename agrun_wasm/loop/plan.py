@@ -16,6 +16,7 @@ from agrun_wasm.loop.execute import execute
 from agrun_wasm.loop.outcome import Answer, GoOn, Outcome, WriteAnswer
 from agrun_wasm.loop.stitch import stitch_problem
 from agrun_wasm.loop.synthesize import synthesize
+from agrun_wasm.loop.waiting import Stopped
 from agrun_wasm.planner.messages import plan_results
 
 KEY = "planIndex"
@@ -35,6 +36,8 @@ async def run_plan(ctx: RunContext, plan: PlanDecision) -> tuple[Outcome, str]:
         return GoOn(), _explain(problems)
     cycle.calls = calls
     await _execute(ctx, calls, ready)
+    if ctx.stop.cancelled:  # a plan cut by a stop has no plan-executed (2.7)
+        raise Stopped
     failed = [call for call in calls if call.outcome is None or not call.outcome.has_output]
     ctx.emit(
         "plan-executed",

@@ -18,11 +18,15 @@ StopHow = Literal["now", "after_step"]
 CLEAN_UP_MS = 2_000
 
 
-class Stopped(Exception):
+class Interrupted(Exception):
+    """The run must not go on with this: it was stopped, or its time is over. Never a failure of the work itself."""
+
+
+class Stopped(Interrupted):
     """The run was stopped while it waited."""
 
 
-class DeadlineReached(Exception):
+class DeadlineReached(Interrupted):
     """The run's deadline passed while it waited."""
 
 
@@ -87,6 +91,8 @@ async def bounded(
     timer = asyncio.ensure_future(clock.sleep(limit)) if limit is not None else None
     try:
         await asyncio.wait([t for t in (task, timer, stop) if t is not None], return_when=asyncio.FIRST_COMPLETED)
+        if task.cancelled():  # not by us: something inside was cancelled, which ends the work and not the run
+            raise RuntimeError("it was cancelled from inside")
         if task.done():
             return task.result()
         if stop.done():

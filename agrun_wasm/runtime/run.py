@@ -83,10 +83,12 @@ class Run:
         log: EventLog,
         drive: Callable[[], Awaitable[None]],
         finish: Callable[[RunContext], Awaitable[RunResult]],
+        leave: Callable[[Run], None],
     ) -> None:
         self._context = context
         self._log = log
         self._finish = finish
+        self._leave = leave
         self._before = tuple(context.state.steps)
         self._task: asyncio.Task[RunResult] = asyncio.ensure_future(self._drive(drive))
 
@@ -104,6 +106,7 @@ class Run:
             return await self._finish(self._context)
         finally:
             self._log.close()
+            self._leave(self)
 
     def __aiter__(self) -> AsyncIterator[RunEvent]:
         """The events of this drive; after a resume that is from the resume on."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -29,6 +30,7 @@ from agrun_wasm.runtime.sessions import Busy, Session, Sessions
 from agrun_wasm.runtime.starting import RunStart
 from agrun_wasm.session.saved import load_state
 from agrun_wasm.skills.skill import Skill
+from agrun_wasm.text.strict_json import without_surrogates
 
 HOOKS = ("beforeAction", "afterAction", "beforeFinalize")
 Input = str | Mapping[str, Any] | RunInput
@@ -232,8 +234,11 @@ class Runtime:
 def read_input(value: Input) -> RunInput:
     """A prompt, or `{prompt, system?, parts?, conversation?, requestedCitations?}`; raises CONFIG_INVALID."""
     if isinstance(value, RunInput):
-        return value.clone()
-    return parse(RunInput, {"prompt": value} if isinstance(value, str) else value, "run input")
+        value = value.to_json()
+    asked = parse(RunInput, {"prompt": value} if isinstance(value, str) else value, "run input")
+    written = json.dumps(asked.to_json(), ensure_ascii=False)
+    clean = without_surrogates(written)  # what is saved and sent must be encodable
+    return asked if clean == written else RunInput.model_validate(json.loads(clean))
 
 
 def _read_config(config: RuntimeConfig | Mapping[str, Any] | None, keys: dict[str, Any]) -> RuntimeConfig:

@@ -11,7 +11,7 @@ from agrun_wasm.contracts.ports import Ids, Store
 from agrun_wasm.contracts.request import Turn
 from agrun_wasm.contracts.result import RunResult
 from agrun_wasm.contracts.state import RunState
-from agrun_wasm.session.history import closes_turn, turns_after
+from agrun_wasm.session.history import closes_turn, turns_of
 
 if TYPE_CHECKING:
     from agrun_wasm.runtime.run import Run
@@ -78,7 +78,9 @@ class Sessions:
         """Enters a run that is over into its session's history."""
         if not closes_turn(state):
             return
-        turns = turns_after(state)
+        # Another run of the session may have ended while this one waited for a person.
+        before = await self.history(state.session_id) or state.history
+        turns = [*before, *turns_of(state)]
         self._histories[state.session_id] = turns
         if self._store is not None:
             await self._store.save_session(state.session_id, [turn.to_json() for turn in turns])

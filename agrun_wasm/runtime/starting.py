@@ -61,6 +61,8 @@ class RunStart:
         saved = await self._saved_state()
         session_id = await runtime.sessions.enter(saved.session_id if saved else self._session_id, self._busy)
         try:
+            if saved is not None:  # whoever had the session until now may have moved this very run on
+                saved = await self._saved_state()
             surface = await runtime.surface_for_run()
             resolutions: list[Resolution] | None = None
             if saved is None:
@@ -74,7 +76,7 @@ class RunStart:
         except BaseException:
             runtime.sessions.leave(session_id)
             raise
-        self._run = Run(context, log, self._drive(context, resolutions), self._finish)
+        self._run = Run(context, log, self._drive(context, resolutions), self._finish, self._leave)
         runtime.sessions.add(self._run)
         return self._run
 
@@ -90,16 +92,15 @@ class RunStart:
         return lambda: drive.resume(context, resolutions or [])
 
     async def _finish(self, context: RunContext) -> RunResult:
-        """After the end, before anyone has the result: history, store, and the session's turn given on."""
-        runtime = self._runtime
-        try:
-            await runtime.sessions.close_turn(context.state)
-            await context.save()
-            return result_of(context.state)
-        finally:
-            runtime.sessions.leave(context.state.session_id)
-            if self._run is not None:
-                runtime.sessions.remove(self._run)
+        """After the end, before anyone has the result: the session's history and the store."""
+        await self._runtime.sessions.close_turn(context.state)
+        await context.save()
+        return result_of(context.state)
+
+    def _leave(self, run: Run) -> None:
+        """However the drive ended, the session's turn is given on."""
+        self._runtime.sessions.leave(run.session_id)
+        self._runtime.sessions.remove(run)
 
     async def _saved_state(self) -> RunState | None:
         if self._resume is None:

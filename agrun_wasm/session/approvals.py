@@ -73,7 +73,7 @@ def check_answers(state: RunState, decisions: Mapping[str, Any], now: float) -> 
         approval = pending.get(approval_id)
         if approval is None:
             raise _unusable(state, approval_id, used)
-        if approval.args_hash != args_hash(approval.action_name, approval.args):
+        if not _is_bound(state, approval):
             raise ApprovalInvalid(
                 f"approval {approval_id!r}: the arguments of {approval.action_name!r} changed since it was asked for",
                 reason="args_changed",
@@ -87,6 +87,13 @@ def check_answers(state: RunState, decisions: Mapping[str, Any], now: float) -> 
             )
         resolutions.append(Resolution(approval, word, note))
     return resolutions
+
+
+def _is_bound(state: RunState, approval: Approval) -> bool:
+    """Do the arguments that were shown, and those of the call that would run, both have the approval's hash?"""
+    calls = state.cycle.calls if state.cycle else []
+    args = [approval.args, *(call.args for call in calls if call.sequence_id == approval.call_id)]
+    return len(args) == 2 and all(args_hash(approval.action_name, each) == approval.args_hash for each in args)
 
 
 def _read_answer(approval_id: str, answer: Any) -> tuple[Answer, str | None]:

@@ -6,18 +6,18 @@ from agrun_wasm.contracts.request import Part, TextPart, Turn
 from agrun_wasm.contracts.state import RunState
 
 
-def turns_after(state: RunState) -> list[Turn]:
-    """The session's turns after this run: what stood before, its prompt, and what the user was told.
+def turns_of(state: RunState) -> list[Turn]:
+    """What a run that is over adds to its session: its prompt, and what the user was told.
 
     A failed run leaves no turn. A stopped one leaves the prompt and what had been written by then (2.8).
     """
-    if state.status in ("failed", "running", "continuation"):
-        return list(state.history)
+    if not closes_turn(state):
+        return []
     told = (state.output or {}).get("text") or ""
     if state.status == "aborted":
         told = state.partial_text
     asked: list[Part] = [TextPart(type="text", text=state.request.prompt), *state.request.parts]
-    turns = [*state.history, *state.request.conversation, Turn(role="user", parts=asked)]
+    turns = [*state.request.conversation, Turn(role="user", parts=asked)]
     if told:
         turns.append(Turn(role="assistant", parts=[TextPart(type="text", text=told)]))
     return turns

@@ -6,7 +6,7 @@ Owns the view, never the state. Rules: document 2, 2.9 (inputFilter), 2.12. The 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from agrun_wasm.contracts.config import ContextBudget
 from agrun_wasm.contracts.model import Message
@@ -42,8 +42,9 @@ class Transcript:
         turns = [*state.history, *state.request.conversation]
         self._lead = [*(turn_message(turn) for turn in turns), prompt_message(state)]
         self._size = sum(m.size() for m in self._lead) + sum(m.size() for m in state.transcript)
-        self._plain: dict[int, Message] = {}
-        self._shrunk: dict[int, Message] = {}
+        self._plain = _Derived(as_text)
+        self._shrunk = _Derived(_shrunk)
+        self._left_out = _Derived(_left_out)
         self.compacted = 0
 
     def append(self, message: Message) -> None:
@@ -59,7 +60,10 @@ class Transcript:
         """The messages to send. `as_text` writes calls and results as plain text, for requests without tools."""
         shown = self._unhidden(self._state.transcript)
         if as_text:
-            shown = [self._as_text(message) for message in shown]
+            shown = [
+                self._plain.of(message) if message.tool_calls or message.role == "tool" else message
+                for message in shown
+            ]
         return (*self._lead, *self._compact(shown))
 
     def _unhidden(self, messages: list[Message]) -> list[Message]:
@@ -71,20 +75,11 @@ class Transcript:
         kept = [m for m in messages if m.cycle > before or m.kind not in ("decision", "result")]
         return [self._filtered(m, hidden) for m in kept]
 
-    @staticmethod
-    def _filtered(message: Message, hidden: dict[str, int]) -> Message:
+    def _filtered(self, message: Message, hidden: dict[str, int]) -> Message:
         lists = [(name, places) for name, places in message.shows.items() if places]
         if lists and any(all(place < hidden.get(name, 0) for place in places) for name, places in lists):
-            return message.model_copy(update={"text": LEFT_OUT, "summary": LEFT_OUT})
+            return self._left_out.of(message)
         return message
-
-    def _as_text(self, message: Message) -> Message:
-        if message.role != "tool" and not message.tool_calls:
-            return message
-        key = id(message)
-        if key not in self._plain:
-            self._plain[key] = as_text(message)
-        return self._plain[key]
 
     def _compact(self, messages: list[Message]) -> list[Message]:
         """Over the budget: oldest results shrink to their summaries, then old cycles to one line each (2.12)."""
@@ -101,16 +96,10 @@ class Transcript:
             if size <= limit and self.compacted % _SLACK == 0:
                 break
             if message.kind == "result" and message.cycle <= last_old and len(message.summary) < len(message.text):
-                shown[place] = self._shrink(message)
+                shown[place] = self._shrunk.of(message)
                 size -= message.size() - shown[place].size()
                 self.compacted += 1
         return shown if size <= limit else self._one_line_each(shown, last_old, size)
-
-    def _shrink(self, message: Message) -> Message:
-        key = id(message)
-        if key not in self._shrunk:
-            self._shrunk[key] = message.model_copy(update={"text": message.summary or "[shortened]"})
-        return self._shrunk[key]
 
     def _one_line_each(self, messages: list[Message], last_old: int, size: int) -> list[Message]:
         limit = self._budget.max_chars
@@ -131,6 +120,29 @@ class Transcript:
         text = "Earlier cycles, shortened:\n" + "\n".join(line[:200] for line in lines.values())
         self.compacted += len(lines)
         return [Message(role="user", kind="observation", text=text), *shown]
+
+
+class _Derived:
+    """Messages made from others, each once, so that a provider's encoding of it is made once too."""
+
+    def __init__(self, make: Callable[[Message], Message]) -> None:
+        self._make = make
+        self._made: dict[int, tuple[Message, Message]] = {}
+
+    def of(self, message: Message) -> Message:
+        known = self._made.get(id(message))
+        if known is None or known[0] is not message:  # an id is used again once its object is gone
+            known = (message, self._make(message))
+            self._made[id(message)] = known
+        return known[1]
+
+
+def _shrunk(message: Message) -> Message:
+    return message.model_copy(update={"text": message.summary or "[shortened]"})
+
+
+def _left_out(message: Message) -> Message:
+    return message.model_copy(update={"text": LEFT_OUT, "summary": LEFT_OUT})
 
 
 def as_text(message: Message) -> Message:

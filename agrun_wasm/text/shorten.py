@@ -4,7 +4,9 @@ Owned here: the form of the cut for previews, messages and tool results. Must no
 are. Lengths are characters of the text.
 """
 
-__all__ = ["cut_middle", "head", "one_line"]
+from agrun_wasm.text.strict_json import without_surrogates
+
+__all__ = ["cut_middle", "head", "one_line", "words_of"]
 
 _ELLIPSIS = "…"
 
@@ -33,6 +35,15 @@ def head(text: str, limit: int) -> str:
 def one_line(text: str, limit: int) -> str:
     """The head of the text on one line: every run of white space is one blank, outer ones are dropped."""
     return head(" ".join(text.split()), limit)
+
+
+def words_of(error: BaseException) -> str:
+    """What an exception says, or its kind where it says nothing; never fails itself, always encodable text."""
+    try:
+        text = str(error)
+    except Exception:
+        text = ""
+    return without_surrogates(text) or type(error).__name__
 
 
 def _marker(kept: int, full: int) -> str:
