@@ -77,12 +77,11 @@ class Anthropic:
         return AnthropicDecoder(request, self._tools.of(request.tools).names)
 
     def _body(self, request: ModelRequest, config: ProviderConfig) -> str:
-        head = {"model": config.model, **settings_of(config, request, "max_tokens", _RESERVED)}
+        reserved = _RESERVED if request.tools else _RESERVED | {"tool_choice"}
+        head = {"model": config.model, **settings_of(config, request, "max_tokens", reserved)}
         head.setdefault("max_tokens", DEFAULT_MAX_TOKENS)
         head["stream"] = streams(config, request)
         tools = self._tools.of(request.tools).json
-        if not tools:
-            head.pop("tool_choice", None)
         offered = f',"tools":{tools}' if tools else ""
         messages = self._history.text(request.messages, _marks(request))
         # The mark on the system text covers the tools too: they stand before it in the cached prefix.

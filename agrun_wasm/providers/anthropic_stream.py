@@ -23,7 +23,7 @@ from agrun_wasm.providers.error_body import head_of, is_error
 from agrun_wasm.providers.errors import bad_response, inner_error
 from agrun_wasm.providers.frames import TextJoiner, count, finish_reason, load_frame, mapping, text_of
 from agrun_wasm.providers.part_order import PartOrder
-from agrun_wasm.providers.tool_calls import InventedIds, OpenCall, ToolCalls
+from agrun_wasm.providers.tool_calls import OpenCall, ToolCalls
 from agrun_wasm.text.sse import SseEvent
 
 __all__ = ["DIALECT", "FINISH_REASONS", "AnthropicDecoder"]
@@ -61,8 +61,7 @@ class AnthropicDecoder:
     def __init__(self, request: ModelRequest, names: Mapping[str, str]) -> None:
         self.ended = False
         self.done = False
-        self._names = names
-        self._calls = ToolCalls(InventedIds(request.messages))
+        self._calls = ToolCalls(request.messages, names)
         self._order = PartOrder()
         self._blocks: dict[int, _Block] = {}
         self._reason: str | None = None
@@ -110,8 +109,6 @@ class AnthropicDecoder:
         for index in list(self._blocks):
             events += self._stop(index)
         calls = self._calls.done()
-        for done in calls:
-            done.call.name = self._names.get(done.call.name, done.call.name)
         reason = finish_reason(self._reason, FINISH_REASONS, anything_came=self._came or bool(calls))
         return [*events, *calls, Finished(reason, self._usage(), self._reason, self._order.data(DIALECT))]
 

@@ -23,6 +23,7 @@ __all__ = [
     "NO_OUTPUT",
     "NO_TEXT",
     "args_object",
+    "args_text",
     "body_bytes",
     "data_url",
     "dumps",
@@ -77,6 +78,11 @@ def args_object(text: str) -> dict[str, Any]:
     except JsonTextError:
         return {}
     return value if isinstance(value, dict) else {}
+
+
+def args_text(text: str) -> str:
+    """Arguments as they were written, where they are an object; else an empty one."""
+    return text if args_object(text) else "{}"
 
 
 def data_url(image: ImagePart) -> tuple[str, str] | None:

@@ -82,17 +82,16 @@ class Gemini:
         return GeminiDecoder(request, self._tools.of(request.tools).names)
 
     def _body(self, request: ModelRequest, config: ProviderConfig) -> str:
-        settings = settings_of(config, request, "maxOutputTokens", _RESERVED)
+        reserved = _RESERVED if request.tools else _RESERVED | {"toolConfig"}
+        settings = settings_of(config, request, "maxOutputTokens", reserved)
         head = {key: value for key, value in settings.items() if key in TOP_LEVEL_SETTINGS}
         generation = {key: value for key, value in settings.items() if key not in TOP_LEVEL_SETTINGS}
         generation.update(mapping(head.pop("generationConfig", None)))
         tools = self._tools.of(request.tools).json
-        if not tools:
-            head.pop("toolConfig", None)
-            if request.response_schema is not None:
-                # Not beside tools: the API refuses both together.
-                generation.setdefault("responseMimeType", "application/json")
-                generation.setdefault("responseJsonSchema", request.response_schema)
+        if request.response_schema is not None and not tools:
+            # Not beside tools: the API refuses both together.
+            generation.setdefault("responseMimeType", "application/json")
+            generation.setdefault("responseJsonSchema", request.response_schema)
         if generation:
             head["generationConfig"] = generation
         if request.system:

@@ -23,7 +23,7 @@ from agrun_wasm.providers.error_body import head_of, is_error
 from agrun_wasm.providers.errors import bad_response, inner_error
 from agrun_wasm.providers.frames import TextJoiner, count, load_frame, mapping, text_of
 from agrun_wasm.providers.part_order import PartOrder
-from agrun_wasm.providers.tool_calls import InventedIds, ToolCalls
+from agrun_wasm.providers.tool_calls import ToolCalls
 from agrun_wasm.text.sse import SseEvent
 
 __all__ = ["DIALECT", "FINISH_REASONS", "GeminiDecoder"]
@@ -52,8 +52,7 @@ class GeminiDecoder:
     def __init__(self, request: ModelRequest, names: Mapping[str, str]) -> None:
         self.ended = False
         self.done = False
-        self._names = names
-        self._calls = ToolCalls(InventedIds(request.messages))
+        self._calls = ToolCalls(request.messages, names)
         self._order = PartOrder()
         self._text = TextJoiner()
         self._thought = TextJoiner()
@@ -81,8 +80,6 @@ class GeminiDecoder:
             self._order.text(len(left))
         events: list[ModelEvent] = [TextDelta(left)] if left else []
         calls = self._calls.done()
-        for done in calls:
-            done.call.name = self._names.get(done.call.name, done.call.name)
         raw = self._blocked or self._reason or "STOP"
         reason: FinishReason | None = "content_filter" if self._blocked else FINISH_REASONS.get(raw)
         if reason is None:

@@ -16,7 +16,7 @@ from agrun_wasm.contracts.request import ImagePart
 from agrun_wasm.providers.encoding import (
     NO_OUTPUT,
     NO_TEXT,
-    args_object,
+    args_text,
     body_bytes,
     dumps,
     headers_of,
@@ -34,7 +34,7 @@ from agrun_wasm.providers.turns import History, Turn
 __all__ = ["OpenAiChat"]
 
 _RESERVED = frozenset({"model", "messages", "tools", "stream", "stream_options"})
-_ONLY_WITH_TOOLS = ("tool_choice", "parallel_tool_calls")
+_ONLY_WITH_TOOLS = frozenset({"tool_choice", "parallel_tool_calls"})
 
 
 class OpenAiChat:
@@ -72,11 +72,9 @@ class OpenAiChat:
         return ChatDecoder(request, self._tools.of(request.tools).names, self.name)
 
     def _body(self, request: ModelRequest, config: ProviderConfig) -> str:
+        reserved = _RESERVED if request.tools else _RESERVED | _ONLY_WITH_TOOLS
         limit = "max_tokens" if self._compatible else "max_completion_tokens"
-        head = {"model": config.model, **settings_of(config, request, limit, _RESERVED)}
-        if not request.tools:
-            for name in _ONLY_WITH_TOOLS:
-                head.pop(name, None)
+        head = {"model": config.model, **settings_of(config, request, limit, reserved)}
         if streams(config, request):
             head["stream"] = True
             head["stream_options"] = {"include_usage": True}
@@ -121,7 +119,7 @@ def _message(message: Message, key: str) -> dict[str, Any]:
         {
             "id": call.id,
             "type": "function",
-            "function": {"name": wire_name(call.name), "arguments": _arguments(call.args_text)},
+            "function": {"name": wire_name(call.name), "arguments": args_text(call.args_text)},
             **_own(call.provider_data, key),
         }
         for call in message.tool_calls
@@ -133,11 +131,6 @@ def _message(message: Message, key: str) -> dict[str, Any]:
 def _own(data: Mapping[str, Any] | None, key: str) -> Mapping[str, Any]:
     """Fields that this server sent and wants back."""
     return mapping((data or {}).get(key))
-
-
-def _arguments(text: str) -> str:
-    """As the model wrote them where they are an object; broken JSON in a history makes servers refuse every request."""
-    return text if args_object(text) else "{}"
 
 
 def _image(image: ImagePart) -> dict[str, Any]:

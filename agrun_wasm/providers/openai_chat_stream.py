@@ -22,7 +22,7 @@ from agrun_wasm.providers.encoding import dumps
 from agrun_wasm.providers.error_body import head_of, is_error
 from agrun_wasm.providers.errors import bad_response, inner_error
 from agrun_wasm.providers.frames import TextJoiner, count, finish_reason, load_frame, mapping, text_of, whole_characters
-from agrun_wasm.providers.tool_calls import InventedIds, ToolCalls
+from agrun_wasm.providers.tool_calls import ToolCalls
 from agrun_wasm.text.sse import SseEvent
 
 __all__ = ["FINISH_REASONS", "ChatDecoder"]
@@ -46,9 +46,8 @@ class ChatDecoder:
     def __init__(self, request: ModelRequest, names: Mapping[str, str], key: str) -> None:
         self.ended = False
         self.done = False
-        self._names = names
         self._key = key
-        self._calls = ToolCalls(InventedIds(request.messages))
+        self._calls = ToolCalls(request.messages, names)
         self._text = TextJoiner()
         self._reasoning = TextJoiner()
         self._reason: str | None = None
@@ -83,8 +82,6 @@ class ChatDecoder:
         if left:
             events.append(TextDelta(left))
         calls = self._calls.done()
-        for done in calls:
-            done.call.name = self._names.get(done.call.name, done.call.name)
         reason = finish_reason(self._reason, FINISH_REASONS, anything_came=self._came or bool(calls))
         data = {self._key: whole_characters(self._returned)} if self._returned else None
         return [*events, *calls, Finished(reason, _usage(self._usage), self._reason, data)]

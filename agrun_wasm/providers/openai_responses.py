@@ -17,7 +17,7 @@ from agrun_wasm.contracts.request import ImagePart
 from agrun_wasm.providers.encoding import (
     NO_OUTPUT,
     NO_TEXT,
-    args_object,
+    args_text,
     body_bytes,
     dumps,
     headers_of,
@@ -35,7 +35,7 @@ from agrun_wasm.providers.turns import History, Turn
 __all__ = ["OpenAiResponses"]
 
 _RESERVED = frozenset({"model", "input", "instructions", "tools", "stream"})
-_ONLY_WITH_TOOLS = ("tool_choice", "parallel_tool_calls")
+_ONLY_WITH_TOOLS = frozenset({"tool_choice", "parallel_tool_calls"})
 
 
 class OpenAiResponses:
@@ -69,7 +69,8 @@ class OpenAiResponses:
         return ResponsesDecoder(request, self._tools.of(request.tools).names)
 
     def _body(self, request: ModelRequest, config: ProviderConfig) -> str:
-        head = {"model": config.model, **settings_of(config, request, "max_output_tokens", _RESERVED)}
+        reserved = _RESERVED if request.tools else _RESERVED | _ONLY_WITH_TOOLS
+        head = {"model": config.model, **settings_of(config, request, "max_output_tokens", reserved)}
         head.setdefault("store", False)
         if "reasoning" in head and head["store"] is False:
             # What is not stored can only be thought on when it comes back; models that do not reason refuse this.
@@ -79,9 +80,6 @@ class OpenAiResponses:
             head.setdefault("text", {"format": schema})
         head["stream"] = streams(config, request)
         tools = self._tools.of(request.tools).json
-        if not tools:
-            for name in _ONLY_WITH_TOOLS:
-                head.pop(name, None)
         if request.system:
             head["instructions"] = request.system
         offered = f',"tools":{tools}' if tools else ""
@@ -124,7 +122,7 @@ def _call(call: ToolCall) -> dict[str, Any]:
         "type": "function_call",
         "call_id": call.id,
         "name": wire_name(call.name),
-        "arguments": call.args_text if args_object(call.args_text) else "{}",
+        "arguments": args_text(call.args_text),
         **((call.provider_data or {}).get(DIALECT) or {}),
     }
 

@@ -23,7 +23,7 @@ from agrun_wasm.providers.error_body import head_of, is_error
 from agrun_wasm.providers.errors import bad_response, inner_error
 from agrun_wasm.providers.frames import TextJoiner, count, finish_reason, load_frame, mapping, text_of
 from agrun_wasm.providers.part_order import PartOrder
-from agrun_wasm.providers.tool_calls import InventedIds, OpenCall, ToolCalls
+from agrun_wasm.providers.tool_calls import OpenCall, ToolCalls
 from agrun_wasm.text.sse import SseEvent
 
 __all__ = ["DIALECT", "INCOMPLETE_REASONS", "ResponsesDecoder"]
@@ -61,8 +61,7 @@ class ResponsesDecoder:
     def __init__(self, request: ModelRequest, names: Mapping[str, str]) -> None:
         self.ended = False
         self.done = False
-        self._names = names
-        self._calls = ToolCalls(InventedIds(request.messages))
+        self._calls = ToolCalls(request.messages, names)
         self._order = PartOrder()
         self._items: dict[str, _Item] = {}
         self._latest: _Item | None = None
@@ -113,8 +112,6 @@ class ResponsesDecoder:
                 self._order.text(len(left))
                 events.append(TextDelta(left))
         calls = self._calls.done()
-        for done in calls:
-            done.call.name = self._names.get(done.call.name, done.call.name)
         came = self._came or bool(calls)
         reason = finish_reason(self._reason, INCOMPLETE_REASONS, anything_came=came, unknown="length")
         return [*events, *calls, Finished(reason, _usage(self._usage), self._reason, self._order.data(DIALECT))]

@@ -112,7 +112,7 @@ class ScriptedProvider:
         kind = error.get("kind")
         if kind is not None:
             failure = FetchError("timeout" if kind == "timeout" else "network_or_cors", "scripted")
-            return fetch_error(failure, url=_URL, platform="host", head_came=False, timeout_ms=0)
+            return fetch_error(failure, url=_URL, platform="host", head_came=False, timeout_ms=60_000)
         status, headers, body = error["status"], error.get("headers") or {}, error.get("body") or ""
         now = self._now() if self._now is not None else 0.0
         if not 200 <= status < 300:

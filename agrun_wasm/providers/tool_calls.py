@@ -8,8 +8,9 @@ anyone (`args_text` is what the model wrote).
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from agrun_wasm.contracts.model import Message, ModelEvent, ToolArgsDelta, ToolCall, ToolCallDone
@@ -48,10 +49,14 @@ class OpenCall:
 
 
 class ToolCalls:
-    """The calls of one reply. `ids` gives ids for calls that came without one, unique within a run."""
+    """The calls of one reply. `messages` is what it answers: ids that are made up here stand in none of them.
 
-    def __init__(self, ids: InventedIds) -> None:
-        self._ids = ids
+    `names` leads from names on the wire to those of the offered tools, where they differ.
+    """
+
+    def __init__(self, messages: Collection[Message] = (), names: Mapping[str, str] = MappingProxyType({})) -> None:
+        self._ids = InventedIds(messages)
+        self._names = names
         self._calls: list[OpenCall] = []
         self._by_id: dict[str, OpenCall] = {}
         self._by_index: dict[int, OpenCall] = {}
@@ -100,7 +105,12 @@ class ToolCalls:
             calls = sorted(calls, key=lambda call: call.index or 0)
         return [
             ToolCallDone(
-                ToolCall(id=call.id, name=call.name, args_text=_settled(call), provider_data=call.provider_data)
+                ToolCall(
+                    id=call.id,
+                    name=self._names.get(call.name, call.name),
+                    args_text=_settled(call),
+                    provider_data=call.provider_data,
+                )
             )
             for call in calls
         ]

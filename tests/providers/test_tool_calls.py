@@ -91,7 +91,7 @@ FORMS: dict[str, tuple[list[dict[str, Any]], list[tuple[Any, str, str]]]] = {
 @pytest.mark.parametrize("form", FORMS)
 def test_form(form: str) -> None:
     pieces, expected = FORMS[form]
-    calls = ToolCalls(InventedIds(()))
+    calls = ToolCalls()
     for one in pieces:
         calls.feed(**one)
     done = [event.call for event in calls.done()]
@@ -102,14 +102,14 @@ def test_form(form: str) -> None:
 
 
 def test_calls_of_one_list_without_index_or_id_are_different_calls() -> None:
-    calls = ToolCalls(InventedIds(()))
+    calls = ToolCalls()
     calls.feed(name="a", opens=True)
     calls.feed(name="b", opens=True)
     assert [event.call.name for event in calls.done()] == ["a", "b"]
 
 
 def test_pieces_are_told_live() -> None:
-    calls = ToolCalls(InventedIds(()))
+    calls = ToolCalls()
     _, nothing = calls.feed(call_id="k", index=0, name="a")
     _, event = calls.feed(index=0, args="{}")
     assert nothing is None
@@ -117,7 +117,7 @@ def test_pieces_are_told_live() -> None:
 
 
 def test_whole_arguments_replace_pieces_but_nothing_replaces_nothing() -> None:
-    calls = ToolCalls(InventedIds(()))
+    calls = ToolCalls()
     call, _ = calls.feed(call_id="k", name="a", args='{"q":"o')
     calls.set_args(call, "")
     calls.set_args(call, A)
