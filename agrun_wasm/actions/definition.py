@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from agrun_wasm.actions.context import ActionContext
-from agrun_wasm.contracts.action import ActionInfo, ArgSpec, ArgsSchema, PlannerMeta
+from agrun_wasm.contracts.action import ActionInfo, ArgSpec, ArgsSchema, ArgType, PlannerMeta
 from agrun_wasm.contracts.errors import ConfigInvalid
 from agrun_wasm.contracts.naming import did_you_mean
 from agrun_wasm.contracts.policy import Permission, PolicyEntry
@@ -20,6 +20,7 @@ from agrun_wasm.contracts.validation import parse
 #: `execute(context, args)`, sync or async; see `actions/protocol` for what it may return
 Execute = Callable[[ActionContext, dict[str, Any]], Any]
 
+_ARG_TYPES: tuple[str, ...] = get_args(ArgType)
 _PERMISSION_KEYS = [f.alias or n for n, f in Permission.model_fields.items() if n != "source"]
 
 
@@ -103,7 +104,8 @@ class Action:
         self.built_in = built_in
         #: the names a typed function takes; None: it takes whatever comes
         self.parameters = parameters
-        self.planner = _planner_meta(planner, where, built_in)
+        #: what a registration of this action refuses: CONFIG_INVALID from a host, COMPOSITION_INVALID from a plugin
+        self.planner, self.registration_fault = _planner_meta(planner, where, built_in)
         self.permission = _permission(permission, where, built_in)
 
     @property
@@ -135,10 +137,16 @@ def _is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
-def _planner_meta(value: Any, where: str, built_in: BuiltIn | None) -> PlannerMeta | None:
+def _planner_meta(value: Any, where: str, built_in: BuiltIn | None) -> tuple[PlannerMeta | None, str | None]:
+    """The metadata, and what registration will refuse of its argsSchema (the metadata then is without one)."""
     if value is False:
-        return None
-    meta = value if isinstance(value, PlannerMeta) else parse(PlannerMeta, value or {}, where)
+        return None, None
+    fields = value.model_dump(by_alias=True) if isinstance(value, PlannerMeta) else dict(value or {})
+    key = "argsSchema" if "argsSchema" in fields else "args_schema"
+    fault = schema_fault(fields.get(key))
+    if fault is not None:
+        fields[key] = {}
+    meta = parse(PlannerMeta, fields, where)
     if meta.args_schema is None and meta.args_schema_opt_out is None:
         raise ConfigInvalid(
             f"{where}: a planner-visible action needs 'argsSchema' or 'argsSchemaOptOut.reason' "
@@ -146,24 +154,42 @@ def _planner_meta(value: Any, where: str, built_in: BuiltIn | None) -> PlannerMe
         )
     if meta.decision_type == "clarify" and built_in is None:
         raise ConfigInvalid(f"{where}: 'decisionType' clarify belongs to ask_clarification alone; leave it out")
-    if meta.args_schema is not None:
-        check_aliases(meta.args_schema, where)
-    return meta
+    return meta, None if fault is None else f"{where}: argsSchema: {fault}"
 
 
-def check_aliases(schema: Mapping[str, ArgSpec], where: str, at: str = "") -> None:
-    """Refuses an alias that equals another key or another key's alias, at every level."""
+def schema_fault(schema: Any, at: str = "") -> str | None:
+    """What registration refuses of a raw argsSchema: an unknown type word, or an alias that is taken (2.4)."""
+    if not isinstance(schema, Mapping):
+        return None
     owners: dict[str, str] = dict.fromkeys(schema, "")
-    for key, spec in schema.items():
-        for alias in spec.aliases:
+    for key, entry in schema.items():
+        fields = entry.model_dump() if isinstance(entry, ArgSpec) else entry
+        if not isinstance(fields, Mapping):
+            continue
+        for alias in _strings(fields.get("aliases")):
             if alias in owners:
                 taken = f"an alias of {owners[alias]!r}" if owners[alias] else "another key"
-                raise ConfigInvalid(f"{where}: alias {alias!r} of {at + key!r} is already {taken}; rename one of them")
+                return f"alias {alias!r} of {at + key!r} is already {taken}; rename one of them"
             owners[alias] = key
-        if spec.properties:
-            check_aliases(spec.properties, where, f"{at}{key}.")
-        if spec.items and spec.items.properties:
-            check_aliases(spec.items.properties, where, f"{at}{key}[].")
+        if fault := _entry_fault(fields, f"{at}{key}"):
+            return fault
+    return None
+
+
+def _entry_fault(fields: Mapping[str, Any], path: str) -> str | None:
+    """The fault of one entry and of what is nested in it."""
+    word = fields.get("type")
+    if isinstance(word, str) and word not in _ARG_TYPES:
+        hint = did_you_mean(word, _ARG_TYPES)
+        return f"{path!r} has the unknown type {word!r}{hint}; use one of {', '.join(_ARG_TYPES)}"
+    items = fields.get("items")
+    if isinstance(items, Mapping) and (fault := _entry_fault(items, f"{path}[]")):
+        return fault
+    return schema_fault(fields.get("properties"), f"{path}.")
+
+
+def _strings(value: Any) -> list[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
 def _permission(declared: Mapping[str, Any] | None, where: str, built_in: BuiltIn | None) -> Permission:

@@ -17,8 +17,10 @@ import js
 from agrun_wasm.browser.border import JsException, absent, js_bytes, py_bytes, settled
 from agrun_wasm.contracts.ports import FetchError, FetchFailureKind, FetchRequest
 
-_CLOSED = "closed"
-_TIMEOUT = "timeout"
+#: names of the reasons our controller gives; they are errors, since Python cannot be told of a promise that fails
+#: with anything else
+_CLOSED = "AbortError"
+_TIMEOUT = "TimeoutError"
 
 
 class JsFetch:
@@ -77,7 +79,7 @@ class _Call:
         self.url = request.url
         self._request = request
         self._controller = js.AbortController.new()
-        self._time_out = self._controller.abort.bind(self._controller, _TIMEOUT)
+        self._time_out = self._controller.abort.bind(self._controller, js.DOMException.new("timeout", _TIMEOUT))
 
     async def head(self) -> Any:
         try:
@@ -100,7 +102,7 @@ class _Call:
 
     def end(self) -> None:
         if not self._controller.signal.aborted:
-            self._controller.abort(_CLOSED)
+            self._controller.abort(js.DOMException.new("closed", _CLOSED))
 
     def _options(self) -> Any:
         options = js.Object.new()
@@ -119,7 +121,7 @@ class _Call:
         signal = self._controller.signal
         kind: FetchFailureKind = "network_or_cors"
         if signal.aborted:
-            kind = "timeout" if signal.reason == _TIMEOUT else "aborted"
+            kind = "timeout" if signal.reason.name == _TIMEOUT else "aborted"
         return FetchError(kind, _MESSAGES[kind](self._request, failure), url=self.url)
 
 

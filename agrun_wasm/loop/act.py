@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from agrun_wasm.actions.arguments import check_args
 from agrun_wasm.actions.guardrail import canonical_json
 from agrun_wasm.contracts.decision import (
     ActionDecision,
@@ -71,8 +74,11 @@ def _set_up(ctx: RunContext, decision: ActionDecision | ClarifyDecision | BatchD
         state = new_call(ctx.state, call, index)
         if index >= limit:
             state.outcome = not_run(NOT_RUN_OVER_LIMIT.format(limit=limit))
-        elif call.action_name is not None and call.args is not None and not call.invalid:
-            same = first.setdefault((call.action_name, canonical_json(call.args)), index)
+        elif (
+            (action := ctx.surface.registry.get(call.action_name or "")) and call.args is not None and not call.invalid
+        ):
+            canonical = check_args(action.args_schema, call.args).args
+            same = first.setdefault((action.name, canonical_json(canonical)), index)
             state.same_as = same if same != index else None
         calls.append(state)
     return calls
@@ -158,12 +164,44 @@ def tell(ctx: RunContext, text: str, calls: list[CallState] | None = None) -> No
 
 def _native_reply(ctx: RunContext) -> list[tuple[str, str]]:
     """Ids and names of the calls in the cycle's reply that are not answered yet, in call order."""
+    calls, answered = _reply_calls(ctx)
+    return [(call_id, name) for call_id, name in calls if call_id not in answered]
+
+
+def _reply_calls(ctx: RunContext) -> tuple[list[tuple[str, str]], set[str | None]]:
+    """The calls in the latest reply, in call order, and the ids of those that are answered."""
     answered: set[str | None] = set()
     for message in reversed(ctx.state.transcript):
         if message.kind == "decision":
-            return [(call.id, call.name) for call in message.tool_calls if call.id not in answered]
+            return [(call.id, call.name) for call in message.tool_calls], answered
         answered.add(message.tool_call_id)
-    return []
+    return [], answered
+
+
+def results_record(ctx: RunContext) -> list[dict[str, Any]]:
+    """`act.results` of the cycle's record, in call order; calls that were not run stand there too (2.5)."""
+    cycle = ctx.cycle
+    listed = {call.call.call_id: call for call in cycle.calls if call.call.call_id is not None}
+    results = []
+    own = getattr(cycle.decision, "call_id", None)
+    calls = _reply_calls(ctx)[0] if cycle.decision else []
+    for call_id, name in calls:
+        if call_id in listed:
+            results += _result_record([listed[call_id]])
+        elif call_id == own:
+            results += _result_record(cycle.calls)
+        else:
+            action = ctx.surface.registry.resolve(name)
+            results.append({"actionName": action.name if action else name, "ok": False, "summary": "not run"})
+    return results if calls else _result_record(cycle.calls)
+
+
+def _result_record(calls: list[CallState]) -> list[dict[str, Any]]:
+    return [
+        {"actionName": call.call.action_name or call.call.named, "ok": call.outcome.ok, "summary": call.outcome.summary}
+        for call in calls
+        if call.outcome is not None
+    ]
 
 
 def interrupted_results(ctx: RunContext) -> None:

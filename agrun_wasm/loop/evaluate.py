@@ -9,7 +9,7 @@ from __future__ import annotations
 from agrun_wasm.contracts.decision import Call
 from agrun_wasm.contracts.errors import ErrorInfo, ProviderError
 from agrun_wasm.contracts.result import CycleRecord
-from agrun_wasm.loop.act import tell
+from agrun_wasm.loop.act import results_record, tell
 from agrun_wasm.loop.calls import new_call, run_calls
 from agrun_wasm.loop.context import RunContext
 from agrun_wasm.loop.dispatch import call_hook
@@ -137,21 +137,12 @@ def close_cycle(ctx: RunContext, outcome: Outcome) -> Outcome:
     if cycle is None or cycle.decision is None:
         return outcome
     label = _LABELS.get(type(outcome), "final")
-    results = [
-        {
-            "actionName": call.call.action_name or call.call.named,
-            "ok": call.outcome.ok,
-            "summary": call.outcome.summary,
-        }
-        for call in cycle.calls
-        if call.outcome is not None
-    ]
     record = CycleRecord(
         cycle=cycle.cycle,
         observe=cycle.observe,
         orient=cycle.orient,
         decide=decide_record(cycle.decision),
-        act={"results": results},
+        act={"results": results_record(ctx)},
         evaluate={"outcome": label},
     )
     if ctx.state.cycles and ctx.state.cycles[-1].cycle == cycle.cycle:

@@ -82,7 +82,7 @@ async def execute(ctx: RunContext, call: CallState, ready: Ready, key: str | Non
         result=shown,
         **where,
     )
-    _count(ctx, ready, where, ok=call.outcome.ok, output=output)
+    _count(ctx, call, ready, where, ok=call.outcome.ok, output=output)
     return result.effects
 
 
@@ -168,7 +168,7 @@ def _observation(ctx: RunContext, ready: Ready, output: Any) -> str:
 
 def _failed(ctx: RunContext, call: CallState, ready: Ready, where: dict[str, int], kind: Any, error: str) -> None:
     call.outcome = _failure(kind, ready.action.name, error)
-    _count(ctx, ready, where, ok=False, output=None)
+    _count(ctx, call, ready, where, ok=False, output=None)
 
 
 def _failure(kind: Any, name: str, error: str) -> CallOutcome:
@@ -176,8 +176,14 @@ def _failure(kind: Any, name: str, error: str) -> CallOutcome:
     return CallOutcome(kind=kind, ok=False, summary=text[:120], error=error, observation=text)
 
 
-def _count(ctx: RunContext, ready: Ready, where: dict[str, int], *, ok: bool, output: Any) -> None:
+def _count(ctx: RunContext, call: CallState, ready: Ready, where: dict[str, int], *, ok: bool, output: Any) -> None:
     config, counts = ctx.config.action_guardrail, ctx.state.loop_state.action_guardrail
     fact = guardrail.record(config, counts, ready.action.name, ready.args, ok=ok, output=output)
-    if fact is not None:
-        ctx.emit("action-guardrail-warned", actionName=fact.action_name, kind=fact.kind, count=fact.count, **where)
+    if fact is None:
+        return
+    ctx.emit("action-guardrail-warned", actionName=fact.action_name, kind=fact.kind, count=fact.count, **where)
+    if call.outcome is not None:
+        words = "failed" if fact.kind == "same_action_failure" else "gave the same result again"
+        call.outcome.observation += (
+            f"\n(guardrail: {fact.action_name} {words}, {fact.count} times; change your approach)"
+        )

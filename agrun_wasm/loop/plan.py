@@ -8,7 +8,7 @@ from typing import Any
 from agrun_wasm.contracts.decision import PlanDecision, PlanItem
 from agrun_wasm.contracts.state import CallOutcome, CallState
 from agrun_wasm.loop.budget import out_of_budget
-from agrun_wasm.loop.calls import Effects, in_parallel, new_call, record_all
+from agrun_wasm.loop.calls import Effects, in_parallel, new_call, not_run, record_all
 from agrun_wasm.loop.context import RunContext
 from agrun_wasm.loop.dispatch import Ready, Rejected, authorise, check_call, guard_call, where_of
 from agrun_wasm.loop.endings import completed, final_result
@@ -33,7 +33,11 @@ async def run_plan(ctx: RunContext, plan: PlanDecision) -> tuple[Outcome, str]:
     ready, problems = await _validate(ctx, plan, calls)
     if problems:
         ctx.emit("plan-validation-failed", problems=problems)
-        return GoOn(), _explain(problems)
+        text = _explain(problems)
+        for call in calls:
+            call.outcome = not_run(text)
+        cycle.calls = calls
+        return GoOn(), text
     cycle.calls = calls
     await _execute(ctx, calls, ready)
     if ctx.stop.cancelled:  # a plan cut by a stop has no plan-executed (2.7)

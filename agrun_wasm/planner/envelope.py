@@ -118,7 +118,7 @@ class EnvelopeReader:
             word = given.strip().casefold()
             if word in DECISION_WORDS:
                 return word
-            if word in _TOOL_WORDS or self._surface.registry.resolve(given.strip()):
+            if word.removeprefix("functions.") in _TOOL_WORDS or self._surface.registry.resolve(given.strip()):
                 return "action"
         raise InvalidDecision("missing_type", f"unknown 'type' {given!r:.60}; use one of {', '.join(DECISION_WORDS)}")
 

@@ -107,9 +107,13 @@ def _registry(
         read_url_action(parts.fetch, config.read_url, parts.clock),
         *workspace_actions(config.workspace),
     ]
+    if refused := [action.registration_fault for action in host if action.registration_fault]:
+        raise ConfigInvalid("; ".join(refused))
     if conflicts := name_conflicts([*built_in, *host]):
         raise ConfigInvalid("config: 'actions': " + "; ".join(conflicts))
-    every = [*built_in, *host, *(action for plugin in plugins for action in plugin.own_actions())]
+    of_plugins = [action for plugin in plugins for action in plugin.own_actions()]
+    faults += [action.registration_fault for action in of_plugins if action.registration_fault]
+    every = [*built_in, *host, *of_plugins]
     faults += name_conflicts(every)
     made.append(Registry(every))
     return made[0]

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any, get_args
 
 from agrun_wasm.actions.arguments import ArgFault, CheckedArgs, FaultReason, check_args
-from agrun_wasm.actions.definition import check_aliases
+from agrun_wasm.actions.definition import schema_fault
 from agrun_wasm.contracts.action import ArgSpec, ArgsSchema, ArgType
 from agrun_wasm.contracts.errors import ConfigInvalid
 from agrun_wasm.text.shorten import one_line
@@ -40,7 +40,8 @@ def check_parameters(parameters: Any, where: str) -> None:
     except (TypeError, ValueError, RecursionError) as error:
         raise ConfigInvalid(f"{where}: 'parameters' is not JSON: {error}") from None
     _check_shape(parameters, where, "parameters")
-    check_aliases(specs_of(parameters, every_type=True), where)
+    if fault := schema_fault(specs_of(parameters, every_type=True)):
+        raise ConfigInvalid(f"{where}: {fault}")
 
 
 def _check_shape(schema: Mapping[str, Any], where: str, at: str) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from agrun_wasm import Action, ConfigInvalid
+from agrun_wasm import Action, CompositionInvalid, ConfigInvalid, Plugin
 from agrun_wasm.actions.registry import Registry, name_conflicts
-from tests.kit import adder
+from tests.kit import adder, scripted
 
 
 def nothing(context: Any, args: dict[str, Any]) -> None: ...
@@ -29,24 +29,6 @@ REFUSED: list[tuple[dict[str, Any], list[str]]] = [
     ({"planner": {"argsExample": {"a": 1}}}, ["probe", "argsSchema"]),
     ({"planner": {"argsSchemaOptOut": {"reason": ""}}}, ["probe", "reason"]),
     ({"planner": {"argsSchema": {}, "alias": ["x"]}}, ["probe", "alias", "aliases"]),
-    ({"planner": {"argsSchema": {"x": {"type": "float"}}}}, ["probe", "x", "type"]),
-    (
-        {"planner": {"argsSchema": {"x": {"type": "string", "aliases": ["y"]}, "y": {"type": "string"}}}},
-        ["probe", "'y'"],
-    ),
-    (
-        {
-            "planner": {
-                "argsSchema": {
-                    "o": {
-                        "type": "object",
-                        "properties": {"a": {"type": "string", "aliases": ["b"]}, "b": {"type": "string"}},
-                    }
-                }
-            }
-        },
-        ["probe", "o.a"],
-    ),
     ({"planner": {"argsSchema": {}, "decisionType": "clarify"}}, ["probe", "decisionType"]),
     ({"permission": {"isReadonly": True}}, ["probe", "isReadonly", "isReadOnly"]),
     ({"permission": {"effect": "magic"}}, ["probe", "effect"]),
@@ -67,6 +49,46 @@ def test_a_bad_part_is_refused_by_name(parts: dict[str, Any], words: list[str]) 
         Action(**{**whole, **parts})
     for word in words:
         assert word in caught.value.message
+
+
+def text(**more: Any) -> dict[str, Any]:
+    return {"type": "string", **more}
+
+
+AT_REGISTRATION: list[tuple[dict[str, Any], list[str]]] = [
+    ({"x": {"type": "float"}}, ["'x'", "float"]),
+    ({"x": {"type": "str"}}, ["'x'", "did you mean 'string'"]),
+    ({"x": {"type": "array", "items": {"type": "array", "items": {"type": "any"}}}}, ["x[][]"]),
+    ({"x": text(aliases=["y"]), "y": text()}, ["'y'", "another key"]),
+    ({"x": text(aliases=["z"]), "y": text(aliases=["z"])}, ["'z'", "alias of 'x'"]),
+    ({"x": text(aliases=["x"])}, ["'x'"]),
+    ({"o": {"type": "object", "properties": {"a": text(aliases=["b"]), "b": text()}}}, ["o.a"]),
+    (
+        {
+            "o": {
+                "type": "array",
+                "items": {
+                    "type": "array",
+                    "items": {"type": "object", "properties": {"a": text(aliases=["b"]), "b": text()}},
+                },
+            }
+        },
+        ["o[][].a"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("schema", "words"), AT_REGISTRATION)
+def test_registration_refuses_from_a_host_and_from_a_plugin_alike(schema: dict[str, Any], words: list[str]) -> None:
+    bad = adder(name="probe", planner={"argsSchema": schema})
+    for keys, error in (
+        ({"actions": [bad]}, ConfigInvalid),
+        ({"plugins": [Plugin("kit", "1", [bad])]}, CompositionInvalid),
+    ):
+        with pytest.raises(error) as caught:
+            scripted([], **keys)
+        for word in ("'probe'", *words):
+            assert word in str(caught.value)
 
 
 def test_permission_is_complete_and_its_source_is_ours() -> None:
