@@ -1,4 +1,4 @@
-"""The core's Runtime with this host's ports: HTTP by httpx2, keys from the environment."""
+"""The core's Runtime with this host's ports: HTTP by httpx2's engine, keys from the environment."""
 
 from __future__ import annotations
 
