@@ -49,11 +49,14 @@ class Sessions:
         self._locks: dict[str, asyncio.Lock] = {}
         self._histories: dict[str, list[Turn]] = {}
         self._runs: set[Run] = set()
+        #: ids drawn for runs that named no session: nothing of them is kept in memory
+        self._unnamed: set[str] = set()
 
     async def enter(self, session_id: str | None, busy: Busy) -> str:
         """Takes the session's turn before anything of it is read; gives its id. Raises SESSION_BUSY."""
         if session_id is None:
             session_id = self._ids.new("session")
+            self._unnamed.add(session_id)
         lock = self._locks.setdefault(session_id, asyncio.Lock())
         if busy == "refuse" and lock.locked():
             raise SessionBusy(
@@ -67,6 +70,10 @@ class Sessions:
         lock = self._locks.get(session_id)
         if lock is not None and lock.locked():
             lock.release()
+        if session_id in self._unnamed:
+            self._unnamed.discard(session_id)
+            self._locks.pop(session_id, None)
+            self._histories.pop(session_id, None)
 
     async def history(self, session_id: str) -> list[Turn]:
         if session_id not in self._histories:

@@ -71,6 +71,14 @@ async def test_other_sessions_run_at_the_same_time() -> None:
     await asyncio.gather(*tasks)
 
 
+async def test_runs_without_a_session_leave_nothing_behind() -> None:
+    runtime, _ = scripted([{"text": "hi"}] * 50)
+    for _ in range(50):
+        await runtime.run("hi")
+    sessions = runtime.sessions
+    assert (sessions._locks, sessions._histories, sessions._unnamed, sessions._runs) == ({}, {}, set(), set())
+
+
 class MemoryStore:
     def __init__(self) -> None:
         self.runs: dict[str, Mapping[str, Any]] = {}
