@@ -1,15 +1,26 @@
-"""One Chromium for all tests of the page, one booted Python for those that do not test the boot."""
+"""One Chromium for all tests of the page, one booted Python for those that do not test the boot.
+
+Playwright's async API on one event loop for the whole folder: its sync API would keep a loop running under every other
+test of the session.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import shutil
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+import pytest_asyncio
+from playwright.async_api import Browser, Page, Worker, async_playwright
 
 from tests.browser.serving import DIST, Site, SlowPeer, served, slow_peer
 
+HERE = Path(__file__).parent
+FAKES = (HERE / "page_fakes.js").read_text(encoding="utf-8")
+SHOTS = HERE.parent / "shots"
 BROWSERS = ("/usr/bin/chromium", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = [
     "--no-sandbox",
@@ -23,13 +34,19 @@ FLAGS = [
 ]
 
 
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if HERE in item.path.parents and inspect.iscoroutinefunction(getattr(item, "function", None)):
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def browser() -> AsyncIterator[Browser]:
+    async with async_playwright() as playwright:
         program = next((found for name in BROWSERS if (found := shutil.which(name))), None)
-        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
+        browser = await playwright.chromium.launch(executable_path=program, args=FLAGS)
         yield browser
-        browser.close()
+        await browser.close()
 
 
 @pytest.fixture(scope="session")
@@ -40,13 +57,32 @@ def site() -> Iterator[Site]:
         yield site
 
 
-@pytest.fixture
-def page(browser: Browser, site: Site) -> Iterator[Page]:
-    """A fresh page with agrun.js loaded and nothing booted."""
-    page = browser.new_page()
-    open_blank(page, site)
+@pytest_asyncio.fixture(loop_scope="session")
+async def fresh(browser: Browser, site: Site) -> AsyncIterator[Page]:
+    """A page with agrun.js loaded and nothing booted."""
+    page = await open_page(browser, site)
     yield page
-    page.close()
+    await page.close()
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def booted(browser: Browser, site: Site) -> AsyncIterator[Page]:
+    """A page whose Python has started and stays: every runtime of it shares that one."""
+    page = await open_page(browser, site)
+    await page.evaluate("T.agent([]).then((agent) => void (window.kept = agent))")
+    yield page
+    await page.close()
+
+
+@pytest.fixture
+def page(booted: Page) -> Page:
+    return booted
+
+
+@pytest.fixture
+def worker(booted: Page) -> Worker:
+    """The worker of that Python: `pyodide` is a global there."""
+    return booted.workers[0]
 
 
 @pytest.fixture
@@ -55,6 +91,19 @@ def peer() -> Iterator[SlowPeer]:
         yield peer
 
 
-def open_blank(page: Page, site: Site) -> None:
-    page.goto(f"{site.origin}/licenses.txt")
-    page.add_script_tag(url=f"{site.origin}/agrun.js")
+async def open_page(browser: Browser, site: Site) -> Page:
+    """A page of the site with agrun.js and the fakes, and nothing else on it."""
+    page = await browser.new_page()
+    await page.goto(f"{site.origin}/skills.json")
+    await page.add_script_tag(url=f"{site.origin}/agrun.js")
+    await page.evaluate(FAKES)
+    return page
+
+
+async def without_workers(page: Page, seconds: float = 10) -> bool:
+    """Have all workers of the page ended, within the time?"""
+    for _ in range(int(seconds * 20)):
+        if not page.workers:
+            return True
+        await asyncio.sleep(0.05)
+    return False

@@ -52,6 +52,11 @@ def served(folder: Path = DIST) -> Iterator[Site]:
             if answer is None or not answer(self):
                 super().do_GET()
 
+        def do_POST(self) -> None:
+            answer = site.answers.get(self.path)
+            if answer is None or not answer(self):
+                self.send_error(404)
+
         def end_headers(self) -> None:
             self.send_header("Content-Security-Policy", POLICY)
             super().end_headers()

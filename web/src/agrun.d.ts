@@ -1,1 +1,202 @@
-import type { RunEvent, RunResult, RuntimeConfig } from "./contracts.js";
+/** agrun: an agent runtime in the page. Global `Agrun` of agrun.js, and the exports of agrun.mjs. */
+
+import type { PlannerMeta, Permission, RunEvent, RunInput, RunResult, RuntimeConfig } from "./contracts.js";
+
+export type BootStage = "assets" | "runtime" | "packages" | "core" | "ready";
+
+/** What `onBoot` is told while Python starts; `loaded` and `total` are bytes. */
+export interface BootEvent {
+  stage: BootStage;
+  status: "started" | "progress" | "done";
+  loaded?: number;
+  total?: number;
+  ms?: number;
+}
+
+/** Every error of agrun: a stable code, words for a person, what to do. */
+export class AgrunError extends Error {
+  readonly code: string;
+  readonly hint: string;
+  readonly details: Record<string, unknown>;
+}
+
+/** What an action sees of its run. All but `signal` and `idempotencyKey` need `context` as a plain second parameter. */
+export interface ActionContext {
+  /** aborts when the run is stopped, or the action took too long */
+  readonly signal: AbortSignal;
+  /** the same for every attempt at this very call */
+  readonly idempotencyKey: string;
+  readonly request: RunInput;
+  readonly runState: Record<string, any>;
+  readonly toolContext: Record<string, any>;
+  readonly searchResults: Record<string, any>[];
+  readonly agentSkills: Record<string, any>[];
+  readonly agentSkillContext: Record<string, any>;
+  readonly activeAgentSkill?: string | null;
+  readonly webSearchEndpoint?: string | null;
+}
+
+/** A whole result, or any JSON value, which is then the output. */
+export type ActionReturn = { control: "continue" | "complete"; output: unknown; summary: string } | unknown;
+
+/** An operation of the page that the agent may ask for. Integers beyond 2^53 arrive as strings of their digits. */
+export interface Action<Args = any> extends Omit<PlannerMeta, "decisionType"> {
+  name: string;
+  description: string;
+  /** 0 allow, 1 and 2 ask, 3 deny, unless `actionPolicy` says otherwise */
+  tier: 0 | 1 | 2 | 3;
+  planner?: PlannerMeta | false;
+  permission?: Partial<Omit<Permission, "source">>;
+  timeoutMs?: number;
+  execute(args: Args, context: ActionContext): ActionReturn | Promise<ActionReturn>;
+}
+
+/** One event of a model's stream; `finished` is the last of every stream. */
+export type ModelEvent =
+  | { type: "text-delta" | "reasoning-delta"; text: string }
+  | { type: "tool-args-delta"; callId: string; name: string; text: string }
+  | { type: "tool-call"; id?: string; name: string; args?: unknown; argsText?: string }
+  | {
+      type: "finished";
+      reason: "stop" | "tool_calls" | "length" | "content_filter";
+      usage?: { inputTokens?: number | null; outputTokens?: number | null; cachedInputTokens?: number | null; reasoningTokens?: number | null };
+    };
+
+export interface ModelRequest {
+  purpose: "planner" | "repair" | "finalizer" | "section" | "intro" | "outro" | "other";
+  system: string;
+  messages: { role: "user" | "assistant" | "tool"; text: string; toolCalls: { id: string; name: string; argsText: string }[]; toolCallId: string | null; toolName: string | null }[];
+  tools: { name: string; description: string; parameters: Record<string, unknown> }[];
+  settings: Record<string, unknown>;
+  responseSchema: Record<string, unknown> | null;
+  stablePrefix: number;
+}
+
+/**
+ * A model transport of the page. An error it throws may carry `code` (one of a failed run's, such as
+ * PROVIDER_RATE_LIMITED), `status` and `retryAfterMs`.
+ */
+export interface Provider {
+  stream(request: ModelRequest, options: { signal: AbortSignal }): AsyncIterable<ModelEvent>;
+}
+
+export interface SearchProvider {
+  search(query: string, limit: number, options: { signal: AbortSignal }): Promise<{ title: string; url: string; snippet: string }[]>;
+}
+
+export interface SkillFiles {
+  /** texts by path: `SKILL.md`, `tools.py`, `references/...` */
+  files: Record<string, string>;
+  /** your word that tools.py may run; the bundled skills need none */
+  trustTools?: boolean;
+}
+
+export interface SkillSource {
+  trustTools?: boolean;
+  list(): Promise<string[]> | string[];
+  load(name: string): Promise<Record<string, string>> | Record<string, string>;
+}
+
+export interface Plugin {
+  name: string;
+  version: string;
+  actions?: Action[];
+  skills?: SkillFiles[];
+  promptSections?: Record<string, string>;
+  policy?: Record<string, unknown>;
+  diagnostics?: Record<string, unknown>;
+  requiresCapabilities?: string[];
+}
+
+export interface Hooks {
+  /** null, or a reason to refuse the call */
+  beforeAction?(decision: Record<string, any>, args: Record<string, any>): Promise<string | null> | string | null;
+  /** null, or what stands in for the output */
+  afterAction?(output: any): unknown;
+  /** null, or the reason of a veto */
+  beforeFinalize?(output: any): Promise<string | null> | string | null;
+}
+
+type ProviderSettings = Exclude<RuntimeConfig["provider"], string>;
+
+export interface RuntimeOptions extends Omit<RuntimeConfig, "provider" | "webSearch"> {
+  provider: string | (Omit<ProviderSettings, "apiKey"> & { apiKey?: string | null | (() => string | Promise<string>) });
+  providers?: Record<string, Provider>;
+  actions?: Action[];
+  /** a URL of `{"skills": [...]}`, skills, or a list of both */
+  skills?: string | (string | SkillFiles)[];
+  skillSources?: SkillSource[];
+  plugins?: Plugin[];
+  webSearch?: RuntimeConfig["webSearch"] | SearchProvider;
+  actionPermissionJudge?: (action: Record<string, any>) => unknown;
+  hooks?: Hooks;
+
+  /** where the bundle lies; by default beside agrun.js */
+  assetBase?: string;
+  /** Python in a worker (default), or in the page's own thread */
+  thread?: "worker" | "page";
+  onBoot?(event: BootEvent): void;
+  /** milliseconds without progress after which a stage of the boot is given up */
+  stageTimeouts?: Partial<Record<BootStage, number>>;
+}
+
+/** A run in progress. Leaving `for await` early stops it on the wire; `await run` gives its result. */
+export class Run implements AsyncIterable<RunEvent>, PromiseLike<RunResult> {
+  readonly result: Promise<RunResult>;
+  stop(mode?: "now" | "after_step"): void;
+  [Symbol.asyncIterator](): AsyncGenerator<RunEvent, void, void>;
+  then<A = RunResult, B = never>(
+    fulfilled?: ((result: RunResult) => A | PromiseLike<A>) | null,
+    rejected?: ((error: AgrunError) => B | PromiseLike<B>) | null,
+  ): Promise<A | B>;
+}
+
+export type Input = string | RunInput;
+export type ApprovalDecision = "approve" | "deny" | { decision: "approve" | "deny"; note?: string };
+
+export interface Session {
+  readonly id: string;
+  run(input: Input): Run;
+}
+
+export class Runtime {
+  run(input: Input): Run;
+  /** `state` is `result.state`; decisions are by approval id. */
+  resume(
+    state: RunResult["state"],
+    decisions?: Record<string, ApprovalDecision>,
+    options?: { extend?: { maxSteps?: number; runDeadlineMs?: number; maxCostUsd?: number } },
+  ): Run;
+  session(id: string, options?: { busy?: "wait" | "refuse" }): Session;
+  describeComposition(): Promise<Record<string, any>>;
+  inspectPrompt(input: Input): Promise<Record<string, any>>;
+  surfaceIndex(): Promise<Record<string, any>>;
+  close(): Promise<void>;
+}
+
+export function createRuntime(options: RuntimeOptions): Promise<Runtime>;
+export function defineAction<T extends Action>(action: T): T;
+export const version: string;
+
+/** `<agrun-chat provider skills placeholder theme>`, with the slots `greeting` and `starter`. */
+export interface AgrunChatElement extends HTMLElement {
+  /** what createRuntime takes beyond the attributes; set before the element comes onto the page */
+  options: Partial<RuntimeOptions>;
+  /** a runtime of yours instead of one of the element's own */
+  runtime: Runtime | null;
+  ask(text: string): Promise<void>;
+  stop(): Promise<void>;
+  close(): Promise<void>;
+}
+
+declare global {
+  interface HTMLElementTagNameMap {
+    "agrun-chat": AgrunChatElement;
+  }
+  interface HTMLElementEventMap {
+    "agrun-step": CustomEvent<RunEvent>;
+    "agrun-result": CustomEvent<RunResult>;
+  }
+}
+
+export as namespace Agrun;

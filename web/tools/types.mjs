@@ -19,25 +19,35 @@ async function contractTypes(schemas) {
     if (schema.title) definitions[schema.title] = schema;
   }
   const whole = { title: "Contracts", type: "object", additionalProperties: false, definitions };
-  const text = JSON.stringify(whole).replaceAll('"#/$defs/', '"#/definitions/');
-  const source = await compile(untitled(JSON.parse(text)), "Contracts", {
+  const plain = simplified(JSON.parse(JSON.stringify(whole).replaceAll('"#/$defs/', '"#/definitions/')));
+  const source = await compile(plain, "Contracts", {
     bannerComment: "",
     unreachableDefinitions: true,
     additionalProperties: false,
-    format: false,
+    style: { printWidth: 120 },
   });
-  return source.replace(/export interface Contracts \{\}\n/, "");
+  return source.replace(/export interface Contracts \{\}\n*/, "");
 }
 
-/** A title names a type; those that pydantic gives to mere properties would make one of each. @param {any} node @returns {any} */
-function untitled(node, top = true) {
-  if (Array.isArray(node)) return node.map((item) => untitled(item, false));
+/**
+ * A title names a type, and those that pydantic gives to mere properties would make one of each; keys beside a `$ref`
+ * (a default) would make a second type of its own.
+ * @param {any} node @param {boolean} [top] @returns {any}
+ */
+function simplified(node, top = true) {
+  if (Array.isArray(node)) return node.map((item) => simplified(item, false));
   if (typeof node !== "object" || node === null) return node;
-  const entries = Object.entries(node).map(([key, value]) => {
-    if (key === "definitions" || key === "properties") {
-      return [key, Object.fromEntries(Object.entries(value).map(([name, part]) => [name, untitled(part, false)]))];
-    }
-    return [key, untitled(value, false)];
-  });
-  return Object.fromEntries(entries.filter(([key, value]) => top || key !== "title" || typeof value !== "string"));
+  if (node.$ref) return { $ref: node.$ref };
+  const entries = Object.entries(node)
+    .filter(([key, value]) => top || key !== "title" || typeof value !== "string")
+    .map(([key, value]) => [key, key in NAMED ? named(value) : simplified(value, false)]);
+  return Object.fromEntries(entries);
+}
+
+/** Keys under which names are the host's, not the schema's. @type {Record<string, true>} */
+const NAMED = { definitions: true, properties: true };
+
+/** @param {any} schemas @returns {any} */
+function named(schemas) {
+  return Object.fromEntries(Object.entries(schemas).map(([name, part]) => [name, simplified(part, false)]));
 }

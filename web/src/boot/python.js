@@ -158,8 +158,17 @@ class Downloads {
    * @returns {Promise<T>}
    */
   add(name, load) {
-    this.#total += this.#manifest.files[name]?.bytes ?? 0;
-    const loading = load((bytes) => this.#count(bytes));
+    const size = this.#manifest.files[name]?.bytes ?? 0;
+    this.#total += size;
+    let counted = 0;
+    const count = (/** @type {number} */ bytes) => {
+      counted += bytes;
+      this.#count(bytes);
+    };
+    const loading = load(count).then((value) => {
+      this.#count(size - counted); // what was not seen coming, or came unpacked
+      return value;
+    });
     this.#all.push(loading);
     return loading;
   }
@@ -171,15 +180,23 @@ class Downloads {
    */
   countFetches(indexURL, names) {
     const original = globalThis.fetch;
-    const expected = new Map(names.map((name) => [new URL(name, indexURL).href, deferred()]));
-    for (const [url, { promise }] of expected) this.add(url.replace(indexURL, `${this.#manifest.pyodide}/`), () => promise);
+    /** @type {Map<string, ReturnType<typeof deferred> & {count: (bytes: number) => void}>} */
+    const expected = new Map();
+    for (const name of names) {
+      const download = { ...deferred(), count: (/** @type {number} */ _bytes) => {} };
+      expected.set(new URL(name, indexURL).href, download);
+      this.add(`${this.#manifest.pyodide}/${name}`, (count) => {
+        download.count = count;
+        return download.promise;
+      });
+    }
     globalThis.fetch = async (input, init) => {
       const url = input instanceof Request ? input.url : String(input);
       const download = expected.get(url);
       if (!download) return original(input, init);
       try {
         const response = await responseOf(url, init, original);
-        bodyOf(response.clone(), (bytes) => this.#count(bytes)).then(download.resolve, download.reject);
+        bodyOf(response.clone(), download.count).then(download.resolve, download.reject);
         return response;
       } catch (error) {
         download.reject(error);
@@ -203,6 +220,9 @@ class Downloads {
   }
 }
 
+/** How often progress is told. */
+const PROGRESS_MS = 50;
+
 const PYODIDE_DOWNLOADS = ["pyodide.asm.wasm", "python_stdlib.zip"];
 
 /** Reports entering and leaving each stage, with its time. */
@@ -211,6 +231,7 @@ class StageClock {
   #stage = null;
   #since = 0;
   #reported = 0;
+  #progress = { loaded: 0, total: 0 };
   #report;
 
   /** @param {(event: BootEvent) => void} report */
@@ -221,6 +242,7 @@ class StageClock {
   /** @param {Stage} stage */
   enter(stage) {
     const now = performance.now();
+    if (this.#stage === "assets") this.#report({ stage: "assets", status: "progress", ...this.#progress });
     if (this.#stage) this.#report({ stage: this.#stage, status: "done", ms: Math.round(now - this.#since) });
     this.#stage = stage;
     this.#since = now;
@@ -229,10 +251,11 @@ class StageClock {
 
   /** @param {number} loaded @param {number} total */
   progress(loaded, total) {
+    this.#progress = { loaded, total };
     const now = performance.now();
-    if (now - this.#reported < 50 && loaded < total) return;
+    if (this.#stage !== "assets" || now - this.#reported < PROGRESS_MS) return;
     this.#reported = now;
-    if (this.#stage === "assets") this.#report({ stage: "assets", status: "progress", loaded, total });
+    this.#report({ stage: "assets", status: "progress", loaded, total });
   }
 }
 
