@@ -141,6 +141,8 @@ def _planner_meta(value: Any, where: str, built_in: BuiltIn | None) -> tuple[Pla
     """The metadata, and what registration will refuse of its argsSchema (the metadata then is without one)."""
     if value is False:
         return None, None
+    if not isinstance(value, PlannerMeta | Mapping | None):
+        raise ConfigInvalid(f"{where}: 'planner' must be a mapping or False, not {type(value).__name__}")
     fields = value.model_dump(by_alias=True) if isinstance(value, PlannerMeta) else dict(value or {})
     key = "argsSchema" if "argsSchema" in fields else "args_schema"
     fault = schema_fault(fields.get(key))
@@ -192,7 +194,9 @@ def _strings(value: Any) -> list[str]:
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
-def _permission(declared: Mapping[str, Any] | None, where: str, built_in: BuiltIn | None) -> Permission:
+def _permission(declared: Any, where: str, built_in: BuiltIn | None) -> Permission:
+    if not isinstance(declared, Mapping | None):
+        raise ConfigInvalid(f"{where}: 'permission' must be a mapping, not {type(declared).__name__}")
     fields = dict(declared or {})
     fields.pop("source", None)  # the runtime's own word; a host's declares nothing (2.6)
     for key in fields:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import BeforeValidator, Field, SecretStr, field_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from agrun_wasm.contracts.base import Contract
@@ -19,6 +19,17 @@ from agrun_wasm.contracts.request import RequestedCitations
 #: a key, or a (sync or async) callable asked for it at each request
 ApiKey = SecretStr | SkipJsonSchema[Callable[[], Any]]
 AtLeastOne = Annotated[int, Field(ge=1)]
+
+
+def _a_number(value: object) -> object:
+    # 1 and 1.0 alike (JSON has one number), but never "1" or true.
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError("input should be a number")
+    return value
+
+
+#: a finite number, 0 or more
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=False), BeforeValidator(_a_number)]
 
 
 class RetryConfig(Contract):
@@ -52,9 +63,9 @@ class GuardrailConfig(Contract):
 class ModelPrice(Contract):
     """US dollars for a million tokens."""
 
-    input_per_m: float = Field(ge=0, strict=False)
-    cached_input_per_m: float | None = Field(default=None, ge=0, strict=False)
-    output_per_m: float = Field(ge=0, strict=False)
+    input_per_m: Amount
+    cached_input_per_m: Amount | None = None
+    output_per_m: Amount
 
 
 class WebSearchConfig(Contract):
@@ -104,9 +115,9 @@ class RuntimeConfig(Contract):
     max_steps: AtLeastOne = 8
     max_invalid_decisions: AtLeastOne = 3
     run_deadline_ms: AtLeastOne | None = None
-    max_cost_usd: float | None = Field(default=None, ge=0, strict=False)
+    max_cost_usd: Amount | None = None
     pricing: dict[str, ModelPrice] | None = None
-    cost_warn_ratio: float = Field(default=0.8, ge=0, le=1, strict=False)
+    cost_warn_ratio: Annotated[Amount, Field(le=1)] = 0.8
     max_plan_actions: int = Field(default=10, ge=1, le=20)
     max_plan_parallel: AtLeastOne = 8
     max_section_parallel: AtLeastOne = 4
@@ -133,14 +144,6 @@ class RuntimeConfig(Contract):
     context_budget: ContextBudget = ContextBudget()
     tool_result_chars: AtLeastOne = 12_000
     finalize_on_exhaustion: bool = True
-
-    @field_validator("max_cost_usd", "cost_warn_ratio", mode="before")
-    @classmethod
-    def _no_text_for_numbers(cls, value: object) -> object:
-        # These take 1 and 1.0 alike (JSON has one number), but never "1" or true.
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
-            raise ValueError("input should be a number")
-        return value
 
     @field_validator("web_search", mode="before")
     @classmethod

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
+
+from pydantic.alias_generators import to_camel
 
 from agrun_wasm.contracts.config import ModelPrice, RuntimeConfig
 from agrun_wasm.contracts.errors import ConfigInvalid
@@ -26,24 +29,39 @@ def new_budgets(config: RuntimeConfig) -> Budgets:
     )
 
 
-def extend_budgets(state: RunState, extension: Mapping[str, Any]) -> None:
-    """Adds to what is left; raises CONFIG_INVALID for an unknown key or a value that adds nothing."""
-    budgets = state.budgets
+#: key of an extension, in either spelling -> is it a whole number?
+_EXTENSIONS = {
+    "maxSteps": True,
+    "max_steps": True,
+    "runDeadlineMs": False,
+    "run_deadline_ms": False,
+    "maxCostUsd": False,
+    "max_cost_usd": False,
+}
+
+
+def extend_budgets(state: RunState, extension: Mapping[str, Any], *, priced: bool) -> None:
+    """Adds to what is left; what has no limit keeps none. `priced`: is there a price for the model?
+
+    Raises CONFIG_INVALID for an unknown key, a value that adds nothing, or money without a price.
+    """
     for key, value in extension.items():
-        if key not in ("maxSteps", "max_steps", "runDeadlineMs", "run_deadline_ms", "maxCostUsd", "max_cost_usd"):
+        if key not in _EXTENSIONS:
             raise ConfigInvalid(f"extend: unknown key {key!r}; use maxSteps, runDeadlineMs or maxCostUsd")
-        whole = key in ("maxSteps", "max_steps")
+        whole = _EXTENSIONS[key]
         number = isinstance(value, int if whole else (int, float)) and not isinstance(value, bool)
-        if not number or value <= 0:
+        if not number or not math.isfinite(value) or value <= 0:
             raise ConfigInvalid(f"extend: {key!r} must be a {'whole ' if whole else ''}number above 0")
-        if whole:
-            budgets.steps_left += value
-        elif key in ("runDeadlineMs", "run_deadline_ms"):
-            budgets.deadline_left_ms = (budgets.deadline_left_ms or 0.0) + value
-        else:
-            budgets.cost_limit_usd = (budgets.cost_limit_usd or 0.0) + value
-            budgets.cost_left_usd = (budgets.cost_left_usd or 0.0) + value
-            budgets.cost_warned = False
+        if key in ("maxCostUsd", "max_cost_usd") and not priced:
+            raise ConfigInvalid(f"extend: {key!r} needs a price for the model in 'pricing'")
+    budgets = state.budgets
+    given = {to_camel(key): value for key, value in extension.items()}
+    budgets.steps_left += given.get("maxSteps", 0)
+    if budgets.deadline_left_ms is not None:
+        budgets.deadline_left_ms += given.get("runDeadlineMs", 0)
+    if budgets.cost_left_usd is not None and budgets.cost_limit_usd is not None:
+        budgets.cost_left_usd += given.get("maxCostUsd", 0)
+        budgets.cost_limit_usd += given.get("maxCostUsd", 0)
 
 
 def book(ctx: RunContext, tokens: TokenUsage) -> None:

@@ -59,6 +59,8 @@ async def run_calls(ctx: RunContext, calls: list[CallState], key: str | None) ->
         await in_parallel(ctx, waiting, one)
     finally:
         record_all(ctx, calls, key, effects)
+    asked_for = {call.sequence_id for call, _, _ in asked}
+    not_started(ctx, [call for call in waiting if call.sequence_id not in asked_for])
     if asked:
         await _ask(ctx, sorted(asked, key=lambda item: item[0].index or 0), key)
     return effects
@@ -71,8 +73,8 @@ async def in_parallel(
 ) -> None:
     """Runs `work` for each call in order, at most maxPlanParallel at once; what is not concurrency-safe runs alone.
 
-    After a stop nothing more starts. Where the run is interrupted in one call, the others end by the same interruption
-    and have their own outcome; any other exception is a fault of ours and cancels what runs.
+    After a stop or the deadline nothing more starts. Where the run is interrupted in one call, the others end by the
+    same interruption and have their own outcome; any other exception is a fault of ours and cancels what runs.
     """
     running: set[asyncio.Future[None]] = set()
     interruptions: list[Interrupted] = []
@@ -97,7 +99,7 @@ async def in_parallel(
         for call in calls:
             alone = not is_concurrency_safe(ctx, call)
             await wait_until(empty if alone else room)
-            if interruptions or ctx.stop.cancelled:
+            if interruptions or ctx.stop.cancelled or ctx.deadline_passed():
                 break
             running.add(asyncio.ensure_future(work(call)))
             if alone:
@@ -128,6 +130,13 @@ def copy_outcomes(calls: list[CallState]) -> None:
         if call.same_as is not None and call.outcome is None and (original := calls[call.same_as].outcome):
             call.outcome = original.model_copy()
             call.recorded = True
+
+
+def not_started(ctx: RunContext, calls: list[CallState]) -> None:
+    """Calls that the deadline kept from starting are answered; the runtime does not take them up again (2.8)."""
+    for call in calls:
+        if call.outcome is None and ctx.deadline_passed():
+            call.outcome = not_run("not run: the run's deadline passed before it could start")
 
 
 def not_run(text: str) -> CallOutcome:

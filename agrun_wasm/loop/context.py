@@ -5,7 +5,8 @@ Holds the ports and the ways to emit; decides nothing. Steps are redacted here, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import logging
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +19,9 @@ from agrun_wasm.planner.prompt import PromptBuilder
 from agrun_wasm.planner.surface import Surface
 from agrun_wasm.session.transcript import Transcript
 from agrun_wasm.text.redaction import Redactor
+from agrun_wasm.text.shorten import words_of
+
+_log = logging.getLogger("agrun_wasm")
 
 
 @dataclass(frozen=True)
@@ -108,6 +112,17 @@ class RunContext:
         return self.deadline_at is not None and self.clock.now() >= self.deadline_at
 
     async def save(self) -> None:
-        if self.ports.save is not None:
+        """Saves the state where the process may end; see `keep` for a store that fails."""
+        save = self.ports.save
+        if save is not None:
             self.keep_deadline()
-            await self.ports.save(self.state)
+            await self.keep("state", lambda: save(self.state))
+
+    async def keep(self, what: str, write: Callable[[], Awaitable[None]]) -> None:
+        """Writes to the host's store. Its failure is noted in the diagnostics; it never costs the run or its result."""
+        try:
+            await write()
+        except Exception as error:
+            _log.exception("the store failed to keep the %s of run %s", what, self.state.run_id)
+            text = self.ports.redactor.text(words_of(error))
+            self.state.diagnostics.setdefault("store", []).append({"what": what, "error": text})

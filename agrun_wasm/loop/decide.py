@@ -5,9 +5,9 @@ An invalid decision costs no step: the same cycle asks again. Envelope mode has 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from agrun_wasm.contracts.decision import Decision
+from agrun_wasm.contracts.decision import Decision, FinalDecision
 from agrun_wasm.contracts.errors import ErrorInfo, ProviderError
 from agrun_wasm.contracts.model import Message, ModelReply, ModelRequest
 from agrun_wasm.loop.budget import out_of_budget
@@ -22,38 +22,51 @@ from agrun_wasm.planner.reading import Read, preview, read_envelope_reply, read_
 
 async def decide(ctx: RunContext) -> Failed | OutOfBudget | None:
     """Sets the cycle's decision and spends its step. Raises ProviderError, Stopped, DeadlineReached."""
-    cycle, counters = ctx.cycle, ctx.state.loop_state
+    cycle = ctx.cycle
     while cycle.decision is None:
         request = orient(ctx)
         reply = await _ask(ctx, request)
         if reply is None:
             continue  # fallen back to envelope mode; the same cycle asks again
-        try:
-            decision, reply = await _read(ctx, request, reply)
-        except _Rejected as rejected:
-            if failed := _reject(ctx, rejected):
+        found = await _read(ctx, request, reply)
+        if isinstance(found, OutOfBudget):
+            return found
+        if isinstance(found, _Rejected):
+            if failed := _reject(ctx, found):
                 return failed
             if spent := out_of_budget(ctx):
                 return spent
             continue
-        counters.invalid_decisions = 0
-        if message := decision_message(reply, cycle.cycle):
-            ctx.transcript.append(message)
-        if ctx.streamed and not getattr(decision, "from_text", False):
-            ctx.supersede("the text was not the answer")
-        cycle.decision = decision
-        cycle.phase = "decided"
-        ctx.state.budgets.steps_left -= 1
+        _accept(ctx, found)
     return None
 
 
-class _Rejected(Exception):
-    """A reply that is no decision: the last reply and the fault."""
+@dataclass(frozen=True, slots=True)
+class _Accepted:
+    """A decision and the reply that it stood in: the repair's, where there was one."""
 
-    def __init__(self, reply: ModelReply, fault: InvalidDecision) -> None:
-        super().__init__(fault.message)
-        self.reply = reply
-        self.fault = fault
+    decision: Decision
+    reply: ModelReply
+
+
+@dataclass(frozen=True, slots=True)
+class _Rejected:
+    """The last reply, which is no decision, and why."""
+
+    reply: ModelReply
+    fault: InvalidDecision
+
+
+def _accept(ctx: RunContext, accepted: _Accepted) -> None:
+    cycle, decision = ctx.cycle, accepted.decision
+    ctx.state.loop_state.invalid_decisions = 0
+    if message := decision_message(accepted.reply, cycle.cycle):
+        ctx.transcript.append(message)
+    if ctx.streamed and not (isinstance(decision, FinalDecision) and decision.from_text):
+        ctx.supersede("the text was not the answer")
+    cycle.decision = decision
+    cycle.phase = "decided"
+    ctx.state.budgets.steps_left -= 1
 
 
 async def _ask(ctx: RunContext, request: ModelRequest) -> ModelReply | None:
@@ -77,28 +90,30 @@ def _read_reply(ctx: RunContext, reply: ModelReply) -> Read:
     return read_envelope_reply(ctx.surface, ctx.state, reply.text)
 
 
-async def _read(ctx: RunContext, request: ModelRequest, reply: ModelReply) -> tuple[Decision, ModelReply]:
-    """The decision and the reply it stood in (the repair's, where there was one); raises _Rejected."""
+async def _read(ctx: RunContext, request: ModelRequest, reply: ModelReply) -> _Accepted | _Rejected | OutOfBudget:
+    """The decision in the reply, or in its one repair; a spent budget allows no repair."""
     responded = {"finish": reply.finish, "toolCalls": [call.name for call in reply.tool_calls]}
     try:
         read = _read_reply(ctx, reply)
-    except InvalidDecision as fault:
-        ctx.emit("planner-responded", **responded)
-        first = fault
+    except InvalidDecision as found:
+        fault = found
     else:
         ctx.emit("planner-responded", **responded, **read.notes())
-        return read.decision, reply
+        return _Accepted(read.decision, reply)
+    ctx.emit("planner-responded", **responded)
     if ctx.state.planner_mode == "native_tools":
-        raise _Rejected(reply, first)
-    ctx.emit("planner-repair-requested", reason=first.reason, error=first.message)
-    repaired = await call_model(ctx, _repair_request(request, reply, first), shown=False)
+        return _Rejected(reply, fault)
+    if spent := out_of_budget(ctx):
+        return spent
+    ctx.emit("planner-repair-requested", reason=fault.reason, error=fault.message)
+    repaired = await call_model(ctx, _repair_request(request, reply, fault), shown=False)
     try:
         read = _read_reply(ctx, repaired)
-    except InvalidDecision as fault:
+    except InvalidDecision as found:
         ctx.emit("planner-repair-completed", ok=False)
-        raise _Rejected(repaired, fault) from None
+        return _Rejected(repaired, found)
     ctx.emit("planner-repair-completed", ok=True, **read.notes())
-    return read.decision, repaired
+    return _Accepted(read.decision, repaired)
 
 
 def _repair_request(request: ModelRequest, reply: ModelReply, fault: InvalidDecision) -> ModelRequest:

@@ -7,6 +7,7 @@ resolve, available, args, preflight, guardrail, policy, judge, execute, check, r
 from __future__ import annotations
 
 import inspect
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,7 +115,7 @@ async def _judge(ctx: RunContext, ready: Ready, decision: PolicyDecision) -> Pol
         return decision
     try:
         action, reason = await bounded(
-            ask_judge(ctx.ports.judge, decision, ready.args),
+            ask_judge(ctx.ports.judge, decision, deepcopy(ready.args)),
             clock=ctx.clock,
             stop=ctx.stop.waiter(model_call=False),
             timeout_ms=JUDGE_TIMEOUT_MS,
@@ -131,7 +132,7 @@ async def _judge(ctx: RunContext, ready: Ready, decision: PolicyDecision) -> Pol
 
 async def _before_action(ctx: RunContext, ready: Ready, decision: PolicyDecision) -> PolicyDecision:
     try:
-        reason = await call_hook(ctx, "beforeAction", decision.to_json(), ready.args)
+        reason = reason_of(await call_hook(ctx, "beforeAction", decision.to_json(), deepcopy(ready.args)))
     except Interrupted:
         raise
     except Exception as error:
@@ -139,7 +140,16 @@ async def _before_action(ctx: RunContext, ready: Ready, decision: PolicyDecision
         return decision.model_copy(update=changed)
     if reason is None:
         return decision
-    return decision.model_copy(update={"action": "deny", "source": "hook", "reason": str(reason)})
+    return decision.model_copy(update={"action": "deny", "source": "hook", "reason": reason})
+
+
+def reason_of(answer: Any) -> str | None:
+    """A hook's answer that is null or a reason; anything else is the hook's own failure."""
+    if answer is None:
+        return None
+    if not isinstance(answer, str) or not answer.strip():
+        raise TypeError(f"a hook answers null or a reason, not {type(answer).__name__}")
+    return answer
 
 
 async def call_hook(ctx: RunContext, name: str, *args: Any) -> Any:

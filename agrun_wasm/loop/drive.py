@@ -49,7 +49,9 @@ async def _drive(ctx: RunContext, resolutions: list[Resolution] | None) -> None:
         close_cycle_as(ctx, "aborted")
         finish.abort(ctx)
     except DeadlineReached:
-        finish.pause(ctx, OutOfBudget("deadline"))
+        spent = OutOfBudget("deadline")
+        close_cycle(ctx, spent, keep=True)
+        finish.pause(ctx, spent)
     except ProviderError as error:
         close_cycle_as(ctx, "failed")
         finish.fail(ctx, Failed(error.info()))
@@ -96,7 +98,7 @@ async def _cycle(ctx: RunContext) -> Outcome:
         return ended
     decision = ctx.cycle.decision
     if decision is not None and decision.type not in ("final", "clarify") and (spent := out_of_budget(ctx)):
-        return close_cycle(ctx, spent)
+        return close_cycle(ctx, spent, keep=True)
     return await _evaluated(ctx, await act(ctx))
 
 

@@ -10,9 +10,10 @@ from agrun_wasm.contracts.decision import Call
 from agrun_wasm.contracts.errors import ErrorInfo, ProviderError
 from agrun_wasm.contracts.result import CycleRecord
 from agrun_wasm.loop.act import results_record, tell
+from agrun_wasm.loop.budget import out_of_budget
 from agrun_wasm.loop.calls import new_call, run_calls
 from agrun_wasm.loop.context import RunContext
-from agrun_wasm.loop.dispatch import call_hook
+from agrun_wasm.loop.dispatch import call_hook, reason_of
 from agrun_wasm.loop.finish import compose, requested_citations
 from agrun_wasm.loop.model_call import call_model
 from agrun_wasm.loop.orient import messages
@@ -69,7 +70,7 @@ async def write(ctx: RunContext, wanted: WriteAnswer) -> Answer | Failed:
 async def before_door(ctx: RunContext, answer: Answer) -> Outcome:
     """Citation review, then the veto; the answer itself when both let it pass."""
     research, counters = ctx.state.research_context, ctx.state.loop_state
-    steps_left = ctx.state.budgets.steps_left
+    steps_left = _steps_left(ctx)
     cited = cite(answer.text, answer.citations, research)
     verdict = review(
         requested_citations(ctx),
@@ -100,12 +101,17 @@ async def before_door(ctx: RunContext, answer: Answer) -> Outcome:
     return answer
 
 
+def _steps_left(ctx: RunContext) -> int:
+    """Steps that could still follow: none once time or money are spent, and an answer is then delivered as it is."""
+    return 0 if out_of_budget(ctx) else ctx.state.budgets.steps_left
+
+
 async def auto_read(ctx: RunContext, draft: str) -> bool:
     """Reads unread candidates of the latest search first, once; True when the planner is to be asked again (2.10)."""
     research = ctx.state.research_context
     action = ctx.surface.registry.get("read_url")
     limit = ctx.config.research.auto_read
-    if not research.auto_read_candidates or ctx.state.budgets.steps_left < 1 or limit < 1 or action is None:
+    if not research.auto_read_candidates or _steps_left(ctx) < 1 or limit < 1 or action is None:
         return False
     if action not in ctx.surface.offered(ctx.state) or ctx.surface.policy(action).action != "allow":
         return False
@@ -130,9 +136,9 @@ async def auto_read(ctx: RunContext, draft: str) -> bool:
     return True
 
 
-def close_cycle(ctx: RunContext, outcome: Outcome) -> Outcome:
-    """Writes the record of a step spent. A blocked cycle, or one whose decision is kept for an extension, stays in
-    progress: its record goes on then."""
+def close_cycle(ctx: RunContext, outcome: Outcome, *, keep: bool = False) -> Outcome:
+    """Writes the record of a step spent. A blocked cycle, or one that is kept for an extension, stays in progress: its
+    record goes on then."""
     cycle = ctx.state.cycle
     if cycle is None or cycle.decision is None:
         return outcome
@@ -148,8 +154,7 @@ def close_cycle(ctx: RunContext, outcome: Outcome) -> Outcome:
     if ctx.state.cycles and ctx.state.cycles[-1].cycle == cycle.cycle:
         ctx.state.cycles.pop()
     ctx.state.cycles.append(record)
-    kept = isinstance(outcome, OutOfBudget) and cycle.phase == "decided"
-    if not isinstance(outcome, Blocked) and not kept:
+    if not isinstance(outcome, Blocked) and not keep:
         ctx.emit("cycle-completed", outcome=label)
         ctx.state.cycle = None
     return outcome
@@ -166,11 +171,10 @@ async def _veto(ctx: RunContext, answer: Answer) -> str | None:
     if "beforeFinalize" not in ctx.ports.hooks:
         return None
     try:
-        reason = await call_hook(ctx, "beforeFinalize", compose(ctx, answer).output)
+        return reason_of(await call_hook(ctx, "beforeFinalize", compose(ctx, answer).output))
     except Interrupted:
         raise
     except Exception as error:  # a hook that fails refuses nothing; the host finds the failure noted
         notes = ctx.state.diagnostics.setdefault("hooks", [])
         notes.append({"hook": "beforeFinalize", "error": words_of(error)})
         return None
-    return None if reason is None else str(reason)

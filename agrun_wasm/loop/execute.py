@@ -148,7 +148,7 @@ async def _after_action(ctx: RunContext, name: str, result: ActionResult) -> Any
     if "afterAction" not in ctx.ports.hooks:
         return output
     try:
-        replacement = await call_hook(ctx, "afterAction", output)
+        replacement = await call_hook(ctx, "afterAction", deepcopy(output))
         return output if replacement is None else as_json(replacement)
     except Interrupted:
         raise

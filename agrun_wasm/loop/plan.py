@@ -8,7 +8,7 @@ from typing import Any
 from agrun_wasm.contracts.decision import PlanDecision, PlanItem
 from agrun_wasm.contracts.state import CallOutcome, CallState
 from agrun_wasm.loop.budget import out_of_budget
-from agrun_wasm.loop.calls import Effects, in_parallel, new_call, not_run, record_all
+from agrun_wasm.loop.calls import Effects, in_parallel, new_call, not_run, not_started, record_all
 from agrun_wasm.loop.context import RunContext
 from agrun_wasm.loop.dispatch import Ready, Rejected, authorise, check_call, guard_call, where_of
 from agrun_wasm.loop.endings import completed, final_result
@@ -132,6 +132,7 @@ async def _execute(ctx: RunContext, calls: list[CallState], ready: dict[str, Rea
         await in_parallel(ctx, calls, one)
     finally:
         record_all(ctx, calls, KEY, effects)
+    not_started(ctx, calls)
 
 
 def _problem(index: int | None, code: str, error: str) -> Problem:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -15,7 +14,6 @@ from agrun_wasm.contracts.ports import Clock, Fetch, Ids, Store
 from agrun_wasm.contracts.request import RunInput
 from agrun_wasm.contracts.result import RunResult
 from agrun_wasm.contracts.state import RunState
-from agrun_wasm.contracts.validation import parse
 from agrun_wasm.loop.budget import new_budgets
 from agrun_wasm.loop.context import RunPorts
 from agrun_wasm.planner.surface import Surface
@@ -24,16 +22,23 @@ from agrun_wasm.runtime import inspection
 from agrun_wasm.runtime.actions_view import ActionsView
 from agrun_wasm.runtime.composition import HostParts, compose_surface
 from agrun_wasm.runtime.default_ports import default_clock, default_fetch, default_ids
+from agrun_wasm.runtime.host_input import (
+    Input,
+    check_ports,
+    check_sources,
+    mapping,
+    read_config,
+    read_hooks,
+    read_input,
+    read_session,
+)
 from agrun_wasm.runtime.results import result_of
 from agrun_wasm.runtime.secrets import Secrets
 from agrun_wasm.runtime.sessions import Busy, Session, Sessions
 from agrun_wasm.runtime.starting import RunStart
 from agrun_wasm.session.saved import load_state
 from agrun_wasm.skills.skill import Skill
-from agrun_wasm.text.strict_json import without_surrogates
-
-HOOKS = ("beforeAction", "afterAction", "beforeFinalize")
-Input = str | Mapping[str, Any] | RunInput
+from agrun_wasm.text.shorten import words_of
 
 
 class Runtime:
@@ -56,13 +61,15 @@ class Runtime:
         adapters: Mapping[str, Any] | None = None,
         **keys: Any,
     ) -> None:
-        self.config = _read_config(config, keys)
+        self.config = read_config(config, keys)
+        check_ports(fetch=fetch, store=store, clock=clock, ids=ids)
+        check_sources(self.config.skill_sources)
         self._clock = clock or default_clock()
         self._ids = ids or default_ids()
         self._store = store
         self._secrets = Secrets(self.config)
-        self._hooks = _read_hooks(hooks or {})
-        self._adapters = dict(adapters or {})
+        self._hooks = read_hooks({} if hooks is None else hooks)
+        self._adapters = mapping({} if adapters is None else adapters, "adapters")
         self._fetch = fetch or default_fetch()
         self._surface = self._compose(())
         provider_config = self._secrets.provider_config()
@@ -79,6 +86,7 @@ class Runtime:
         Raises CONFIG_INVALID for an input that is none.
         """
         asked = read_input(input)
+        session, busy = read_session(session, busy)
         return RunStart(self, session, busy, lambda state_session: self._new_state(asked, state_session))
 
     async def run(self, input: Input, *, session: str | None = None, busy: Busy = "wait") -> RunResult:  # noqa: A002
@@ -98,7 +106,8 @@ class Runtime:
         `decisions` maps approval ids to "approve", "deny" or `{decision, note}`; `extend` adds to the budgets. Entering
         raises APPROVAL_INVALID, STATE_INVALID, STATE_VERSION_UNSUPPORTED or CONFIG_INVALID, and then runs nothing.
         """
-        return RunStart.resuming(self, state, decisions or {}, extend or {})
+        answers = mapping({} if decisions is None else decisions, "decisions")
+        return RunStart.resuming(self, state, answers, mapping({} if extend is None else extend, "extend"))
 
     async def resume(
         self,
@@ -112,18 +121,19 @@ class Runtime:
 
     def session(self, id: str | None = None, busy: Busy = "wait") -> Session:  # noqa: A002
         """A conversation: each run sees the turns before it. A second run waits, or is refused with SESSION_BUSY."""
-        return Session(self, id or self._ids.new("session"), busy)
+        session, busy = read_session(id, busy)
+        return Session(self, session or self._ids.new("session"), busy)
 
     def load(self, state: Mapping[str, Any] | str) -> RunResult:
         """The result that an exported state holds; raises STATE_INVALID or STATE_VERSION_UNSUPPORTED."""
         return result_of(load_state(state))
 
-    def evaluate_action_policy(self, name: str) -> PolicyDecision:
+    def evaluate_action_policy(self, name: Any) -> PolicyDecision:
         """An action's policy before any call; the judge is not asked. Raises CONFIG_INVALID for an unknown name."""
-        action = self._surface.registry.get(name)
+        action = self._surface.registry.get(name) if isinstance(name, str) else None
         if action is None:
-            hint = did_you_mean(name, self._surface.registry.names)
-            raise ConfigInvalid(f"evaluate_action_policy: unknown action {name!r}{hint}")
+            hint = did_you_mean(str(name), self._surface.registry.names)
+            raise ConfigInvalid(f"evaluate_action_policy: unknown action {name!r:.60}{hint}")
         return self._surface.policy(action).model_copy(deep=True)
 
     def describe_composition(self) -> dict[str, Any]:
@@ -176,10 +186,11 @@ class Runtime:
         if not self.config.skill_sources:
             return self._surface
         loaded: list[Skill] = []
-        for source in self.config.skill_sources:
-            for name in await source.list():
-                files = await source.load(name)
-                loaded.append(Skill.from_files(files, trust_tools=bool(source.trust_tools)))
+        for place, source in enumerate(self.config.skill_sources):
+            where = f"skillSources[{place}]"
+            for name in await _asked(source.list(), f"{where}: list()"):
+                files = await _asked(source.load(name), f"{where}: load({name!r})")
+                loaded.append(Skill.from_files(files, trust_tools=getattr(source, "trust_tools", False) is True))
         return self._compose(tuple(loaded))
 
     def ports_for_run(self) -> RunPorts:
@@ -231,41 +242,12 @@ class Runtime:
         )
 
 
-def read_input(value: Input) -> RunInput:
-    """A prompt, or `{prompt, system?, parts?, conversation?, requestedCitations?}`; raises CONFIG_INVALID."""
-    if isinstance(value, RunInput):
-        value = value.to_json()
-    asked = parse(RunInput, {"prompt": value} if isinstance(value, str) else value, "run input")
-    written = json.dumps(asked.to_json(), ensure_ascii=False)
-    clean = without_surrogates(written)  # what is saved and sent must be encodable
-    return asked if clean == written else RunInput.model_validate(json.loads(clean))
-
-
-def _read_config(config: RuntimeConfig | Mapping[str, Any] | None, keys: dict[str, Any]) -> RuntimeConfig:
-    if config is None:
-        return parse(RuntimeConfig, keys, "config")
-    if isinstance(config, RuntimeConfig):
-        if keys:
-            raise ConfigInvalid(f"config: give either a RuntimeConfig or keywords, not both ({', '.join(keys)})")
-        return config
-    if twice := sorted(set(config) & set(keys)):
-        raise ConfigInvalid(f"config: {twice[0]!r} is given twice")
-    return parse(RuntimeConfig, {**config, **keys}, "config")
-
-
-def _read_hooks(hooks: Mapping[str, Any]) -> dict[str, Any]:
-    spelled = {"before_action": "beforeAction", "after_action": "afterAction", "before_finalize": "beforeFinalize"}
-    read: dict[str, Any] = {}
-    for name, hook in hooks.items():
-        known = spelled.get(name, name)
-        if known not in HOOKS:
-            raise ConfigInvalid(f"hooks: unknown hook {name!r}{did_you_mean(name, [*HOOKS, *spelled])}")
-        if hook is None:
-            continue
-        if not callable(hook):
-            raise ConfigInvalid(f"hooks: {name!r} must be callable")
-        read[known] = hook
-    return read
+async def _asked(call: Any, where: str) -> Any:
+    """What a skill source gives; its failure keeps a run from starting, by name."""
+    try:
+        return await call
+    except Exception as error:
+        raise ConfigInvalid(f"{where} failed: {words_of(error)}") from error
 
 
 def _check_pricing(config: RuntimeConfig, model: str) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from agrun_wasm.contracts.errors import SessionBusy
+from agrun_wasm.contracts.errors import SessionBusy, StateInvalid
 from agrun_wasm.contracts.ports import Ids, Store
 from agrun_wasm.contracts.request import Turn
 from agrun_wasm.contracts.result import RunResult
@@ -14,11 +14,13 @@ from agrun_wasm.contracts.state import RunState
 from agrun_wasm.session.history import closes_turn, turns_of
 
 if TYPE_CHECKING:
+    from agrun_wasm.runtime.host_input import Input
     from agrun_wasm.runtime.run import Run
-    from agrun_wasm.runtime.runtime import Input, Runtime
+    from agrun_wasm.runtime.runtime import Runtime
     from agrun_wasm.runtime.starting import RunStart
 
 Busy = Literal["wait", "refuse"]
+BUSY: tuple[str, ...] = get_args(Busy)
 
 
 class Session:
@@ -78,7 +80,11 @@ class Sessions:
     async def history(self, session_id: str) -> list[Turn]:
         if session_id not in self._histories:
             saved = await self._store.load_session(session_id) if self._store else None
-            self._histories[session_id] = [Turn.model_validate(_as_mapping(turn)) for turn in saved or []]
+            try:
+                turns = [Turn.model_validate(_as_mapping(turn)) for turn in saved or []]
+            except (TypeError, ValueError) as error:
+                raise StateInvalid(f"store: the saved history of session {session_id!r} is none of ours") from error
+            self._histories[session_id] = turns
         return self._histories[session_id]
 
     async def close_turn(self, state: RunState) -> None:

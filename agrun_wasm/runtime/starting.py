@@ -93,7 +93,7 @@ class RunStart:
 
     async def _finish(self, context: RunContext) -> RunResult:
         """After the end, before anyone has the result: the session's history and the store."""
-        await self._runtime.sessions.close_turn(context.state)
+        await context.keep("session", lambda: self._runtime.sessions.close_turn(context.state))
         await context.save()
         return result_of(context.state)
 
@@ -126,7 +126,8 @@ class RunStart:
                 raise ApprovalInvalid(f"approval {approval_id!r} was already used", reason="used")
         resolutions = check_answers(state, decisions, self._runtime.clock.now())
         _check_resumable(state)
-        extend_budgets(state, extend)
+        priced = self._runtime.provider_config.model in (self._runtime.config.pricing or {})
+        extend_budgets(state, extend, priced=priced)
         for resolution in resolutions:
             await self._use(resolution.approval.approval_id)
         return resolutions

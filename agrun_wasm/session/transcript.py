@@ -89,7 +89,8 @@ class Transcript:
         size = sum(message.size() for message in self._lead) + sum(message.size() for message in messages)
         if size <= limit:
             return messages
-        last_old = self._state.cycles_started - self._budget.keep_last_cycles
+        # The cycle in progress has no result yet: the latest ones are those before it.
+        last_old = self._state.cycles_started - 1 - self._budget.keep_last_cycles
         shown = list(messages)
         self.compacted = 0
         for place, message in enumerate(shown):
