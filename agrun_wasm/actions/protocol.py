@@ -27,10 +27,10 @@ class ActionResult:
     summary: str
     effects: tuple[EffectOnState, ...] = ()
 
-    @property
-    def ok(self) -> bool:
-        """An object with `ok: false` is an output all the same, but not a success."""
-        return not (isinstance(self.output, dict) and self.output.get("ok") is False)
+
+def is_ok(output: Any) -> bool:
+    """An object with `ok: false` is an output all the same, but not a success."""
+    return not (isinstance(output, dict) and output.get("ok") is False)
 
 
 class ProtocolError(Exception):

@@ -22,6 +22,8 @@ class Contract(BaseModel):
         extra="forbid",
         strict=True,
         arbitrary_types_allowed=True,
+        # Built when first used: a program that imports the package pays for the models of the runs it makes.
+        defer_build=True,
     )
 
     def to_json(self) -> dict[str, Any]:

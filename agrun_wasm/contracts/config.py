@@ -47,7 +47,7 @@ class ProviderConfig(Contract):
     headers: dict[str, SecretStr] = {}
     settings: dict[str, Any] = {}
     timeout_ms: AtLeastOne = 60_000
-    retry: RetryConfig = RetryConfig()
+    retry: RetryConfig = Field(default_factory=RetryConfig)
 
 
 class GuardrailConfig(Contract):
@@ -131,17 +131,17 @@ class RuntimeConfig(Contract):
     skill_policy: dict[str, PolicyAction | PolicyEntry] = {}
     action_permission_judge: SkipJsonSchema[Callable[..., Any] | None] = None
     approval_ttl_ms: AtLeastOne = 900_000
-    action_guardrail: GuardrailConfig = GuardrailConfig()
+    action_guardrail: GuardrailConfig = Field(default_factory=GuardrailConfig)
     prompts: dict[str, str | None] = {}
     planner_directives: list[str] = []
     web_search: WebSearchConfig | SkipJsonSchema[Any] | None = None
-    read_url: ReadUrlConfig = ReadUrlConfig()
-    research: ResearchConfig = ResearchConfig()
+    read_url: ReadUrlConfig = Field(default_factory=ReadUrlConfig)
+    research: ResearchConfig = Field(default_factory=ResearchConfig)
     requested_citations: RequestedCitations | None = None
-    candidate_quality: CandidateQuality = CandidateQuality()
+    candidate_quality: CandidateQuality = Field(default_factory=CandidateQuality)
     single_tool_fast_path: bool = False
-    workspace: WorkspaceConfig = WorkspaceConfig()
-    context_budget: ContextBudget = ContextBudget()
+    workspace: WorkspaceConfig = Field(default_factory=WorkspaceConfig)
+    context_budget: ContextBudget = Field(default_factory=ContextBudget)
     tool_result_chars: AtLeastOne = 12_000
     finalize_on_exhaustion: bool = True
 

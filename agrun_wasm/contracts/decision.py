@@ -31,10 +31,11 @@ class Call(Contract):
     """One requested call. `action_name` is the registered name, None where the name is none we can run.
 
     `args` is None when what the model wrote is no JSON object; then `args_fault` says so. `invalid` is set where the
-    name is unknown or disabled. `call_id` is the provider's id in native mode.
+    name is unknown or disabled. `provider_id` is the model's own id of the call
+    in native mode.
     """
 
-    call_id: str | None = None
+    provider_id: str | None = None
     named: str
     action_name: str | None = None
     args: dict[str, Any] | None = {}
@@ -64,21 +65,27 @@ class Stitch(Contract):
     drill_hints: Any = []
 
 
-class ActionDecision(Contract):
+class _Decision(Contract):
+    """`provider_id` is the id of the native call that the decision was, None for text and for calls with ids of their
+    own."""
+
+    reasoning: str = ""
+    provider_id: str | None = None
+
+
+class ActionDecision(_Decision):
     type: Literal["action"] = "action"
     call: Call
-    reasoning: str = ""
 
 
-class BatchDecision(Contract):
+class BatchDecision(_Decision):
     """Two or more calls in one native reply."""
 
     type: Literal["batch"] = "batch"
     calls: list[Call]
-    reasoning: str = ""
 
 
-class PlanDecision(Contract):
+class PlanDecision(_Decision):
     type: Literal["plan"] = "plan"
     actions: list[PlanItem]
     synthesize_instruction: str | None = None
@@ -86,49 +93,48 @@ class PlanDecision(Contract):
     stitch: Stitch | None = None
     stitch_fault: str | None = None
     partial_ok: bool = False
-    reasoning: str = ""
-    call_id: str | None = None
 
 
-class ClarifyDecision(Contract):
+class ClarifyDecision(_Decision):
     """Sugar for the action ask_clarification; it is dispatched like any call."""
 
     type: Literal["clarify"] = "clarify"
     call: Call
-    reasoning: str = ""
 
 
-class FinalDecision(Contract):
+class FinalDecision(_Decision):
     """The model's own answer. `truncated`: cut by the token limit. `from_text`: native plain text, shown as it came."""
 
     type: Literal["final"] = "final"
     answer: str
     citations: list[str] = []
-    reasoning: str = ""
-    call_id: str | None = None
     truncated: bool = False
     from_text: bool = False
 
 
-class FinalizeDecision(Contract):
+class FinalizeDecision(_Decision):
     """The runtime writes the answer with one finaliser call."""
 
     type: Literal["finalize"] = "finalize"
     instruction: str = ""
-    reasoning: str = ""
-    call_id: str | None = None
 
 
-class NothingRun(Contract):
+class Unrun(Contract):
+    """A call that is answered without running, and the answer."""
+
+    call: Call
+    text: str
+
+
+class NothingRun(_Decision):
     """A reply whose calls are all answered without running (cut by the token limit, arguments that are no object).
 
-    `answers` are call id and text, in call order; it costs a step and is no invalid decision.
+    It costs a step and is no invalid decision; `answers` are in call order.
     """
 
     type: Literal["nothing_run"] = "nothing_run"
-    answers: list[tuple[Call, str]]
+    answers: list[Unrun]
     not_object: bool = False
-    reasoning: str = ""
 
 
 Decision = Annotated[

@@ -14,6 +14,7 @@ from agrun_wasm.contracts.decision import Call, Decision
 from agrun_wasm.contracts.errors import ErrorInfo
 from agrun_wasm.contracts.events import RunEvent
 from agrun_wasm.contracts.model import Message
+from agrun_wasm.contracts.outcome import Acted
 from agrun_wasm.contracts.policy import PolicyDecision
 from agrun_wasm.contracts.request import RunInput, Turn
 from agrun_wasm.contracts.result import AnswerSource, CycleRecord, RunStatus, Usage
@@ -87,15 +88,30 @@ class GuardrailFact(Contract):
     count: int
 
 
+class Repeats(Contract):
+    """Identical calls with equal outputs: the output's digest, and how often it came again."""
+
+    output: str
+    count: int
+
+
+class ActionCounts(Contract):
+    """What the guardrail counts of one action, by the digest of the arguments where it says so."""
+
+    in_a_row: int = 0
+    failures: dict[str, int] = {}
+    repeats: dict[str, Repeats] = {}
+
+
 class GuardrailState(Contract):
-    """`counts` by signature (failures, repeats) and by action (failures in a row); see actions/guardrail."""
+    """The latest fact, and the counts by action; see actions/guardrail."""
 
     latest: GuardrailFact | None = None
-    counts: dict[str, dict[str, Any]] = {}
+    counts: dict[str, ActionCounts] = {}
 
 
 class LoopState(Contract):
-    action_guardrail: GuardrailState = GuardrailState()
+    action_guardrail: GuardrailState = Field(default_factory=GuardrailState)
     invalid_decisions: int = 0
     citation_reviews: int = 0
     vetoes: int = 0
@@ -108,21 +124,19 @@ class Approval(Contract):
     """A call that waits for a person. Bound to run, call id and args hash (2.6)."""
 
     approval_id: str
-    call_id: str
-    action_name: str
+    sequence_id: str
     args: dict[str, Any]
     args_hash: str
-    tier: int
-    reason: str
-    permission: dict[str, Any]
     expires_at: float
     policy: PolicyDecision
-    index: int | None = None
     resolution: Literal["approve", "deny"] | None = None
     note: str | None = None
 
 
 class Approvals(Contract):
+    """`made` counts all there ever were; their ids derive from it."""
+
+    made: int = 0
     pending: list[Approval] = []
     resolved: list[Approval] = []
 
@@ -138,16 +152,19 @@ class Budgets(Contract):
 
 
 class CallOutcome(Contract):
-    """How one call ended. `output` is present only with `has_output`; `observation` is what the model is told."""
+    """How one call ended. Only an executed one has an output; `observation` is what the model is told."""
 
     kind: OutcomeKind
     ok: bool
     output: Any = None
-    has_output: bool = False
     control: Literal["continue", "complete"] = "continue"
     summary: str = ""
     error: str | None = None
     observation: str = ""
+
+    @property
+    def has_output(self) -> bool:
+        return self.kind == "executed"
 
 
 class CallState(Contract):
@@ -175,6 +192,8 @@ class CycleState(Contract):
     phase: Literal["deciding", "decided", "acting", "synthesizing"] = "deciding"
     decision: Decision | None = None
     calls: list[CallState] = []
+    #: what acting led to, once the model was told of it
+    acted: Acted | None = None
     observe: dict[str, Any] = {}
     orient: dict[str, Any] = {}
 
@@ -194,19 +213,19 @@ class RunState(Contract):
     cycles_started: int = 0
     transcript: list[Message] = []
     observations: list[str] = []
-    tool_context: ToolContext = ToolContext()
-    research_context: ResearchContext = ResearchContext()
-    agent_skill_context: AgentSkillContext = AgentSkillContext()
-    virtual_workspace: VirtualWorkspace = VirtualWorkspace()
-    loop_state: LoopState = LoopState()
-    approvals: Approvals = Approvals()
+    tool_context: ToolContext = Field(default_factory=ToolContext)
+    research_context: ResearchContext = Field(default_factory=ResearchContext)
+    agent_skill_context: AgentSkillContext = Field(default_factory=AgentSkillContext)
+    virtual_workspace: VirtualWorkspace = Field(default_factory=VirtualWorkspace)
+    loop_state: LoopState = Field(default_factory=LoopState)
+    approvals: Approvals = Field(default_factory=Approvals)
     budgets: Budgets
     history: list[Turn] = []
-    usage: Usage = Usage()
+    usage: Usage = Field(default_factory=Usage)
     cycles: list[CycleRecord] = []
     steps: list[RunEvent] = []
     diagnostics: dict[str, Any] = {}
     output: dict[str, Any] | None = None
     final_answer_source: AnswerSource | None = None
     error: ErrorInfo | None = None
-    partial_text: str = Field(default="")
+    partial_text: str = ""

@@ -22,11 +22,12 @@ async def answer_approvals(ctx: RunContext, resolutions: list[Resolution]) -> Ef
     resolve(ctx.state, resolutions)
     approved: list[CallState] = []
     for resolution in resolutions:
-        approval, call = resolution.approval, calls[resolution.approval.call_id]
+        approval = resolution.approval
+        call = calls[approval.sequence_id]
         ctx.emit(
             "approval-resolved",
             approvalId=approval.approval_id,
-            actionName=approval.action_name,
+            actionName=approval.policy.action_name,
             decision=resolution.answer,
             note=resolution.note,
             **where_of(call, key),
@@ -34,7 +35,7 @@ async def answer_approvals(ctx: RunContext, resolutions: list[Resolution]) -> Ef
         if resolution.answer == "approve":
             approved.append(call)
         else:
-            call.outcome = _denied_by_person(approval.action_name, resolution.note)
+            call.outcome = _denied_by_person(approval.policy.action_name, resolution.note)
     effects: Effects = {}
 
     async def one(call: CallState) -> None:

@@ -27,11 +27,11 @@ def new_call(state: RunState, call: Call, index: int | None) -> CallState:
     return CallState(call=call, sequence_id=f"{state.run_id}:call:{state.calls_made}", index=index)
 
 
-async def run_calls(ctx: RunContext, calls: list[CallState], key: str | None) -> Effects:
+async def run_calls(ctx: RunContext, calls: list[CallState], key: str | None, *, may_ask: bool = True) -> Effects:
     """Takes every call without an outcome through the whole pipeline; gives the effects by sequence id.
 
     Calls that need approval are left without an outcome, with their approval pending. What has finished is recorded
-    in call order, also when the run is stopped in between.
+    in call order, also when the run is stopped in between. Without `may_ask` such a call is answered as not run.
     """
     effects: Effects = {}
     asked: list[tuple[CallState, Ready, PolicyDecision]] = []
@@ -49,6 +49,8 @@ async def run_calls(ctx: RunContext, calls: list[CallState], key: str | None) ->
         decision = await authorise(ctx, ready, where)
         if decision.action == "deny":
             call.outcome = deny(ctx, decision, where)
+        elif decision.action == "ask" and not may_ask:
+            call.outcome = not_run("not run: it needs an approval")
         elif decision.action == "ask":
             asked.append((call, ready, decision))
         else:
@@ -149,15 +151,9 @@ async def _ask(ctx: RunContext, asked: list[tuple[CallState, Ready, PolicyDecisi
     made = []
     for call, ready, decision in asked:
         approval = new_approval(
-            ctx.state,
-            call_id=call.sequence_id,
-            args=ready.args,
-            decision=decision,
-            index=call.index,
-            expires_at=expires_at,
+            ctx.state, sequence_id=call.sequence_id, args=ready.args, decision=decision, expires_at=expires_at
         )
         call.approval_id = approval.approval_id
-        ctx.state.approvals.pending.append(approval)
         made.append((call, approval))
     await ctx.save()
     for call, approval in made:

@@ -9,7 +9,7 @@ import logging
 
 from agrun_wasm.contracts.errors import ErrorInfo, ProviderError
 from agrun_wasm.loop import finish
-from agrun_wasm.loop.act import act, close_calls, interrupted_results
+from agrun_wasm.loop.act import act, act_on_answers
 from agrun_wasm.loop.approved import answer_approvals
 from agrun_wasm.loop.budget import out_of_budget
 from agrun_wasm.loop.context import RunContext
@@ -17,6 +17,7 @@ from agrun_wasm.loop.decide import decide
 from agrun_wasm.loop.evaluate import before_door, close_cycle, evaluate, write
 from agrun_wasm.loop.observe import observe
 from agrun_wasm.loop.outcome import Answer, Blocked, Failed, GoOn, Outcome, OutOfBudget, WriteAnswer
+from agrun_wasm.loop.telling import tell_interrupted
 from agrun_wasm.loop.waiting import DeadlineReached, Stopped
 from agrun_wasm.session.approvals import Resolution
 from agrun_wasm.text.shorten import head
@@ -72,7 +73,7 @@ async def _go_on(ctx: RunContext, resolutions: list[Resolution] | None) -> Outco
     """Cycles until an outcome that ends the run."""
     if resolutions is not None and ctx.state.cycle is not None and ctx.state.approvals.pending:
         effects = await answer_approvals(ctx, resolutions)
-        outcome = await _evaluated(ctx, close_calls(ctx, effects))
+        outcome = await _evaluated(ctx, act_on_answers(ctx, effects))
         if not isinstance(outcome, GoOn):
             return outcome
         await ctx.save()
@@ -138,8 +139,6 @@ def close_cycle_as(ctx: RunContext, label: str) -> None:
 
     No call stays without a result, so that a provider accepts the history.
     """
-    interrupted_results(ctx)
-    if ctx.state.cycle is not None and ctx.state.cycle.decision is not None:
-        close_cycle(ctx, GoOn())
-        ctx.state.cycles[-1].evaluate["outcome"] = label
+    tell_interrupted(ctx)
+    close_cycle(ctx, GoOn(), label=label)
     ctx.state.cycle = None

@@ -26,7 +26,7 @@ def ending_effect(call: CallState, effects: Effects) -> Outcome | None:
             return Blocked(output, "ask_clarification")
         if isinstance(effect, Published):
             fields = {} if effect.limited is None else {"limited": effect.limited}
-            return Answer(effect.text, "workspace_publish", fields=fields)
+            return Answer(text=effect.text, source="workspace_publish", fields=fields)
         if isinstance(effect, HandoffCycle):
             chain = " -> ".join(effect.chain)
             return Failed(
@@ -46,7 +46,7 @@ def completed(call: CallState) -> Answer | None:
     if outcome is None or not outcome.has_output or outcome.control != "complete":
         return None
     text, fields = completed_text(outcome.output)
-    return Answer(text, "action", fields=fields)
+    return Answer(text=text, source="action", fields=fields)
 
 
 def final_result(ctx: RunContext, call: CallState, key: str | None, *, quiet: bool = False) -> Answer | str | None:
@@ -66,11 +66,11 @@ def final_result(ctx: RunContext, call: CallState, key: str | None, *, quiet: bo
     if found is None:
         return None
     if quiet:
-        return Answer(found.markdown, "direct_final")
+        return Answer(text=found.markdown, source="direct_final")
     if found.problems:
         ctx.state.diagnostics["directFinal"] = found.problems
     ctx.emit("direct-final-emitted", reason="direct-emit-final", **where_of(call, key))
-    return Answer(direct_final_text(found), "direct_final")
+    return Answer(text=direct_final_text(found), source="direct_final")
 
 
 def first_ending(ctx: RunContext, calls: Iterable[CallState], key: str | None, effects: Effects) -> Outcome | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from agrun_wasm.contracts.decision import Call
 from agrun_wasm.contracts.errors import ErrorInfo, ProviderError
 from agrun_wasm.contracts.result import CycleRecord
-from agrun_wasm.loop.act import results_record, tell
 from agrun_wasm.loop.budget import out_of_budget
 from agrun_wasm.loop.calls import new_call, run_calls
 from agrun_wasm.loop.context import RunContext
@@ -18,6 +17,7 @@ from agrun_wasm.loop.finish import compose, requested_citations
 from agrun_wasm.loop.model_call import call_model
 from agrun_wasm.loop.orient import messages
 from agrun_wasm.loop.outcome import Answer, Blocked, Failed, GoOn, Outcome, OutOfBudget, WriteAnswer
+from agrun_wasm.loop.telling import results_record, tell
 from agrun_wasm.loop.waiting import Interrupted
 from agrun_wasm.planner.messages import plan_results
 from agrun_wasm.planner.reading import decide_record
@@ -64,7 +64,7 @@ async def write(ctx: RunContext, wanted: WriteAnswer) -> Answer | Failed:
     if reply.finish == "length":
         ctx.state.diagnostics["truncated"] = "the answer was cut at the token limit"
     ctx.emit("finalize-completed", characters=len(reply.text))
-    return Answer(reply.text, "runtime_finalize")
+    return Answer(text=reply.text, source="runtime_finalize")
 
 
 async def before_door(ctx: RunContext, answer: Answer) -> Outcome:
@@ -123,9 +123,7 @@ async def auto_read(ctx: RunContext, draft: str) -> bool:
     for url in targets:
         ctx.emit("auto-read", url=url)
         call = new_call(ctx.state, Call(named="read_url", action_name="read_url", args={"url": url}), None)
-        await run_calls(ctx, [call], None)
-        # A hook may ask for this very call; nobody is asked for what the runtime does by itself.
-        ctx.state.approvals.pending = [a for a in ctx.state.approvals.pending if a.call_id != call.sequence_id]
+        await run_calls(ctx, [call], None, may_ask=False)  # nobody is asked for what the runtime does by itself
         calls.append(call)
     told = plan_results([(place, call.call, call.outcome) for place, call in enumerate(calls) if call.outcome])
     text = f"Before the answer, the runtime read what the search found:\n{told}"
@@ -136,13 +134,13 @@ async def auto_read(ctx: RunContext, draft: str) -> bool:
     return True
 
 
-def close_cycle(ctx: RunContext, outcome: Outcome, *, keep: bool = False) -> Outcome:
+def close_cycle(ctx: RunContext, outcome: Outcome, *, label: str | None = None, keep: bool = False) -> Outcome:
     """Writes the record of a step spent. A blocked cycle, or one that is kept for an extension, stays in progress: its
     record goes on then."""
     cycle = ctx.state.cycle
     if cycle is None or cycle.decision is None:
         return outcome
-    label = _LABELS.get(type(outcome), "final")
+    label = label or _LABELS[type(outcome)]
     record = CycleRecord(
         cycle=cycle.cycle,
         observe=cycle.observe,

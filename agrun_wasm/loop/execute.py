@@ -8,13 +8,13 @@ from typing import Any
 
 from agrun_wasm.actions import guardrail
 from agrun_wasm.actions.context import ActionContext, BuiltInContext
-from agrun_wasm.actions.protocol import ActionResult, ProtocolError, as_json, read_result
+from agrun_wasm.actions.protocol import ActionResult, ProtocolError, as_json, is_ok, read_result
 from agrun_wasm.contracts.effects import EffectOnState
-from agrun_wasm.contracts.state import CallOutcome, CallState, ToolRecord
+from agrun_wasm.contracts.state import CallOutcome, CallState, OutcomeKind, ToolRecord
 from agrun_wasm.loop.context import RunContext
 from agrun_wasm.loop.dispatch import Ready, call_hook, where_of
 from agrun_wasm.loop.effects import apply_effects
-from agrun_wasm.loop.waiting import DeadlineReached, Interrupted, Stopped, TimedOut, bounded
+from agrun_wasm.loop.waiting import DeadlineReached, Stopped, TimedOut, bounded
 from agrun_wasm.planner.messages import render_output
 from agrun_wasm.skills.final import result_kind_of
 from agrun_wasm.skills.tools import NON_TERMINAL_KINDS
@@ -62,28 +62,31 @@ async def execute(ctx: RunContext, call: CallState, ready: Ready, key: str | Non
         ctx.emit("action-protocol-error", actionName=action.name, error=text, **where)
         _failed(ctx, call, ready, where, "protocol_error", text)
         return ()
-    summary = ctx.ports.redactor.text(result.summary)
-    output = await _after_action(ctx, action.name, result)
-    call.outcome = CallOutcome(
-        kind="executed",
-        ok=ActionResult(result.control, output, result.summary).ok,
-        output=output,
-        has_output=True,
-        control=result.control,
-        summary=summary,
-        observation=_observation(ctx, ready, output),
-    )
-    shown = cut_middle(call.outcome.observation, STEP_RESULT_CHARS)
+    outcome = call.outcome = _executed(ctx, ready, result)
+    await _after_action(ctx, ready, outcome)
     ctx.emit(
         "action-executed",
         actionName=action.name,
-        ok=call.outcome.ok,
-        summary=summary,
-        result=shown,
+        ok=outcome.ok,
+        summary=outcome.summary,
+        result=cut_middle(outcome.observation, STEP_RESULT_CHARS),
         **where,
     )
-    _count(ctx, call, ready, where, ok=call.outcome.ok, output=output)
+    _count(ctx, call, ready, where, ok=outcome.ok, output=outcome.output)
     return result.effects
+
+
+def _executed(ctx: RunContext, ready: Ready, result: ActionResult) -> CallOutcome:
+    redactor = ctx.ports.redactor
+    output = redactor.value(result.output)
+    return CallOutcome(
+        kind="executed",
+        ok=is_ok(output),
+        output=output,
+        control=result.control,
+        summary=redactor.text(result.summary),
+        observation=_observation(ctx, ready, output),
+    )
 
 
 def record(ctx: RunContext, call: CallState, key: str | None, effects: tuple[EffectOnState, ...]) -> None:
@@ -143,19 +146,23 @@ def _own_args(ready: Ready) -> tuple[dict[str, Any], list[str]]:
     return {key: value for key, value in args.items() if key in takes}, ignored
 
 
-async def _after_action(ctx: RunContext, name: str, result: ActionResult) -> Any:
-    output = ctx.ports.redactor.value(result.output)
+async def _after_action(ctx: RunContext, ready: Ready, outcome: CallOutcome) -> None:
+    """Lets the hook replace the output; its failure keeps the output and is noted, and so does a deadline (2.2)."""
     if "afterAction" not in ctx.ports.hooks:
-        return output
+        return
     try:
-        replacement = await call_hook(ctx, "afterAction", deepcopy(output))
-        return output if replacement is None else as_json(replacement)
-    except Interrupted:
+        replacement = await call_hook(ctx, "afterAction", deepcopy(outcome.output))
+        output = None if replacement is None else ctx.ports.redactor.value(as_json(replacement))
+    except Stopped:
         raise
-    except Exception as error:  # the output is kept, the failure noted (2.2)
+    except Exception as error:
         notes = ctx.state.diagnostics.setdefault("hooks", [])
-        notes.append({"hook": "afterAction", "actionName": name, "error": words_of(error)})
-        return output
+        notes.append({"hook": "afterAction", "actionName": ready.action.name, "error": words_of(error)})
+        return
+    if replacement is not None:
+        outcome.output = output
+        outcome.ok = is_ok(output)
+        outcome.observation = _observation(ctx, ready, output)
 
 
 def _observation(ctx: RunContext, ready: Ready, output: Any) -> str:
@@ -166,12 +173,14 @@ def _observation(ctx: RunContext, ready: Ready, output: Any) -> str:
     return text
 
 
-def _failed(ctx: RunContext, call: CallState, ready: Ready, where: dict[str, int], kind: Any, error: str) -> None:
+def _failed(
+    ctx: RunContext, call: CallState, ready: Ready, where: dict[str, int], kind: OutcomeKind, error: str
+) -> None:
     call.outcome = _failure(kind, ready.action.name, error)
     _count(ctx, call, ready, where, ok=False, output=None)
 
 
-def _failure(kind: Any, name: str, error: str) -> CallOutcome:
+def _failure(kind: OutcomeKind, name: str, error: str) -> CallOutcome:
     text = f"{name} failed: {error}"
     return CallOutcome(kind=kind, ok=False, summary=text[:120], error=error, observation=text)
 

@@ -1,39 +1,17 @@
-"""What acting on a decision leads to. Plain values; `evaluate` and `finish` read them."""
+"""What a cycle leads to: what acting left (contracts/outcome), or an end of this drive. `finish` reads the ends."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from agrun_wasm.contracts.errors import ErrorInfo
-from agrun_wasm.contracts.result import AnswerSource
+from agrun_wasm.contracts.outcome import Answer, GoOn, WriteAnswer
+
+__all__ = ["Answer", "Blocked", "Failed", "GoOn", "OutOfBudget", "Outcome", "WriteAnswer"]
 
 
-@dataclass(frozen=True, slots=True)
-class GoOn:
-    """The next cycle decides."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A text that wants to be the run's answer. `fields` are kept beside it in the output."""
-
-    text: str
-    source: AnswerSource
-    citations: list[str] = field(default_factory=list)
-    fields: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class WriteAnswer:
-    """The writer is to compose the answer; None is the default instruction."""
-
-    instruction: str | None = None
-    #: chosen by the model (`finalize`), so autoRead may come first
-    chosen: bool = False
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Blocked:
     """The run waits for a person: a question or approvals."""
 
@@ -41,12 +19,12 @@ class Blocked:
     source: Literal["ask_clarification", "approval"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class OutOfBudget:
     reason: Literal["steps", "deadline", "cost"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Failed:
     error: ErrorInfo
 

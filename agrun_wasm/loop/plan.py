@@ -71,7 +71,7 @@ async def _go_on(ctx: RunContext, plan: PlanDecision, calls: list[CallState]) ->
             return answer
     if (plan.synthesize_instruction or "").strip().casefold() == "direct":
         return GoOn()
-    return WriteAnswer(plan.synthesize_instruction)
+    return WriteAnswer(instruction=plan.synthesize_instruction)
 
 
 async def _validate(

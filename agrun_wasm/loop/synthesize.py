@@ -64,7 +64,7 @@ async def synthesize(ctx: RunContext, plan: PlanDecision, calls: list[CallState]
     text = stitch(sections, plan.stitch, intro.text if intro else None, outro.text if outro else None)
     failed = sum(1 for section_ in sections if section_.failure is not None)
     ctx.emit("synthesize-stitch-done", sectionCount=len(sections), failedSectionCount=failed)
-    return Answer(text, "plan_synthesize")
+    return Answer(text=text, source="plan_synthesize")
 
 
 async def _all(work: list) -> list[_Part | None]:  # type: ignore[type-arg]

@@ -66,23 +66,25 @@ class EnvelopeReader:
             return self._action(envelope)
         return self.by_word(word, envelope)
 
-    def by_word(self, word: str, fields: Mapping[str, Any], call_id: str | None = None) -> Decision:
+    def by_word(self, word: str, fields: Mapping[str, Any], provider_id: str | None = None) -> Decision:
         """A decision other than an action from its fields (an envelope, or a decision tool's arguments)."""
         reasoning = _text(fields.get("reasoning"))
         if word == "plan":
-            return self._plan(fields, reasoning, call_id)
+            return self._plan(fields, reasoning, provider_id)
         if word == "clarify":
-            return self._clarify(fields.get("question"), reasoning, call_id)
+            return self._clarify(fields.get("question"), reasoning, provider_id)
         if word == "final":
             answer = fields.get("answer")
             if not isinstance(answer, str) or not answer.strip():
                 raise InvalidDecision("missing_answer", "a final decision needs a non-empty text in 'answer'")
             citations = fields.get("citations")
             urls = [url for url in citations if isinstance(url, str)] if isinstance(citations, list) else []
-            return FinalDecision(answer=answer, citations=urls, reasoning=reasoning, call_id=call_id)
-        return FinalizeDecision(instruction=_text(fields.get("instruction")), reasoning=reasoning, call_id=call_id)
+            return FinalDecision(answer=answer, citations=urls, reasoning=reasoning, provider_id=provider_id)
+        return FinalizeDecision(
+            instruction=_text(fields.get("instruction")), reasoning=reasoning, provider_id=provider_id
+        )
 
-    def call(self, named: str, args: dict[str, Any] | None, fault: str | None, call_id: str | None = None) -> Call:
+    def call(self, named: str, args: dict[str, Any] | None, fault: str | None, provider_id: str | None = None) -> Call:
         """A named call, with `invalid` set where nothing of that name can be called now."""
         action = self._surface.registry.resolve(named)
         invalid: InvalidReason | None = None
@@ -91,7 +93,7 @@ class EnvelopeReader:
         elif self._surface.disabled(action, self._state):
             invalid = "disabled_action"
         return Call(
-            call_id=call_id,
+            provider_id=provider_id,
             named=named,
             action_name=action.name if action else None,
             args=args,
@@ -141,15 +143,15 @@ class EnvelopeReader:
             return self._clarify(question, reasoning, None)
         return ActionDecision(call=call, reasoning=reasoning)
 
-    def _clarify(self, question: Any, reasoning: str, call_id: str | None) -> Decision:
-        call = self.call(ASK, {"question": question}, None, call_id)
+    def _clarify(self, question: Any, reasoning: str, provider_id: str | None) -> Decision:
+        call = self.call(ASK, {"question": question}, None, provider_id)
         if call.invalid:
             raise InvalidDecision("disabled_action", "asking the user is switched off; " + self.explain_invalid(call))
         if not isinstance(question, str) or not question.strip():
             raise InvalidDecision("missing_question", "a question to the user needs a non-empty text in 'question'")
         return ClarifyDecision(call=call, reasoning=reasoning)
 
-    def _plan(self, fields: Mapping[str, Any], reasoning: str, call_id: str | None) -> PlanDecision:
+    def _plan(self, fields: Mapping[str, Any], reasoning: str, provider_id: str | None) -> PlanDecision:
         actions = fields.get("actions")
         if not isinstance(actions, list) or not actions:
             raise InvalidDecision("empty_plan", "a plan needs a non-empty list in 'actions'")
@@ -163,7 +165,7 @@ class EnvelopeReader:
             stitch_fault=fault,
             partial_ok=fields.get("partial_ok") is True,
             reasoning=reasoning,
-            call_id=call_id,
+            provider_id=provider_id,
         )
 
     def _item(self, item: Any) -> PlanItem:

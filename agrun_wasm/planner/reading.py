@@ -18,6 +18,7 @@ from agrun_wasm.contracts.decision import (
     Decision,
     FinalDecision,
     NothingRun,
+    Unrun,
 )
 from agrun_wasm.contracts.model import ModelReply, ToolCall
 from agrun_wasm.contracts.state import RunState
@@ -84,7 +85,9 @@ class _NativeCalls:
 
     def decision(self) -> Decision:
         if self._reply.finish == "length":
-            return NothingRun(answers=[(call, NOT_RUN_CUT) for call in self._calls], reasoning=self._reply.text)
+            return NothingRun(
+                answers=[Unrun(call=call, text=NOT_RUN_CUT) for call in self._calls], reasoning=self._reply.text
+            )
         if len(self._calls) == 1:
             return self._one(self._calls[0])
         alone = next((call for call in self._calls if self._stands_alone(call)), None)
@@ -95,12 +98,12 @@ class _NativeCalls:
         if word is not None:
             if call.args is None:
                 text = f"the arguments of {call.named!r} are no JSON object: {call.args_fault}"
-                return NothingRun(answers=[(call, text)], not_object=True)
-            return self._reader.by_word(word, call.args, call.call_id)
+                return NothingRun(answers=[Unrun(call=call, text=text)], not_object=True)
+            return self._reader.by_word(word, call.args, call.provider_id)
         if call.invalid:
             raise InvalidDecision(call.invalid, self._reader.explain_invalid(call))
         if call.action_name == ASK and call.args is not None:
-            return self._reader.by_word("clarify", call.args, call.call_id)
+            return self._reader.by_word("clarify", call.args, call.provider_id)
         return ActionDecision(call=call, reasoning=self._reply.text)
 
     def _batch(self) -> Decision:
@@ -112,7 +115,7 @@ class _NativeCalls:
     def _read(self, call: ToolCall) -> Call:
         args, fault = read_args(call.args_text)
         if self._is_decision_tool(call.name):
-            return Call(call_id=call.id, named=call.name, args=args, args_fault=fault)
+            return Call(provider_id=call.id, named=call.name, args=args, args_fault=fault)
         return self._reader.call(call.name, args, fault, call.id)
 
     def _is_decision_tool(self, name: str) -> bool:
@@ -145,7 +148,7 @@ def decide_record(decision: Decision) -> dict[str, Any]:
     if isinstance(decision, ActionDecision):
         record["name"] = decision.call.action_name
     elif isinstance(decision, NothingRun):
-        single = decision.answers[0][0]
+        single = decision.answers[0].call
         named = single.action_name or single.named
         record = {"type": "batch"} if len(decision.answers) > 1 else {"type": "action", "name": named}
     if decision.reasoning:

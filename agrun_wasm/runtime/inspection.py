@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from agrun_wasm.actions.guardrail import digest
 from agrun_wasm.contracts.model import Message, ToolSpec
 from agrun_wasm.contracts.state import RunState
 from agrun_wasm.planner.projection import DECISION_TOOL_SPECS, parameters
@@ -15,6 +14,7 @@ from agrun_wasm.planner.surface import Surface
 from agrun_wasm.runtime.plugin import Plugin
 from agrun_wasm.session.transcript import Transcript
 from agrun_wasm.skills.allowed import allowed_tools
+from agrun_wasm.text.digest import digest
 
 #: characters that one token stands for, roughly, in the estimates here
 CHARS_PER_TOKEN = 4

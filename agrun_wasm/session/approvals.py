@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from agrun_wasm.actions.guardrail import digest
 from agrun_wasm.contracts.errors import ApprovalInvalid, ConfigInvalid
 from agrun_wasm.contracts.policy import PolicyDecision
 from agrun_wasm.contracts.state import Approval, RunState
+from agrun_wasm.text.digest import digest
 
 Answer = Literal["approve", "deny"]
 
@@ -32,35 +32,35 @@ def args_hash(action_name: str, args: Mapping[str, Any]) -> str:
 
 
 def new_approval(
-    state: RunState,
-    *,
-    call_id: str,
-    args: dict[str, Any],
-    decision: PolicyDecision,
-    index: int | None,
-    expires_at: float,
+    state: RunState, *, sequence_id: str, args: dict[str, Any], decision: PolicyDecision, expires_at: float
 ) -> Approval:
-    """A pending approval whose id derives from the run, not from chance."""
-    number = len(state.approvals.pending) + len(state.approvals.resolved) + 1
-    return Approval(
-        approval_id=f"{state.run_id}:approval:{number}",
-        call_id=call_id,
-        action_name=decision.action_name,
+    """A pending approval, entered into the state; its id derives from the run, not from chance."""
+    state.approvals.made += 1
+    approval = Approval(
+        approval_id=f"{state.run_id}:approval:{state.approvals.made}",
+        sequence_id=sequence_id,
         args=args,
         args_hash=args_hash(decision.action_name, args),
-        tier=decision.tier,
-        reason=decision.reason,
-        permission=decision.permission.to_json(),
         expires_at=expires_at,
         policy=decision,
-        index=index,
     )
+    state.approvals.pending.append(approval)
+    return approval
 
 
 def public_view(approval: Approval) -> dict[str, Any]:
     """An approval as the result's output lists it (2.5)."""
-    keys = {"approval_id", "action_name", "args", "args_hash", "tier", "reason", "permission", "expires_at"}
-    return approval.model_dump(mode="json", by_alias=True, include=keys)
+    policy = approval.policy
+    return {
+        "approvalId": approval.approval_id,
+        "actionName": policy.action_name,
+        "args": approval.args,
+        "argsHash": approval.args_hash,
+        "reason": policy.reason,
+        "tier": policy.tier,
+        "permission": policy.permission.to_json(),
+        "expiresAt": approval.expires_at,
+    }
 
 
 def check_answers(state: RunState, decisions: Mapping[str, Any], now: float) -> list[Resolution]:
@@ -73,15 +73,16 @@ def check_answers(state: RunState, decisions: Mapping[str, Any], now: float) -> 
         approval = pending.get(approval_id)
         if approval is None:
             raise _unusable(state, approval_id, used)
+        name = approval.policy.action_name
         if not _is_bound(state, approval):
             raise ApprovalInvalid(
-                f"approval {approval_id!r}: the arguments of {approval.action_name!r} changed since it was asked for",
+                f"approval {approval_id!r}: the arguments of {name!r} changed since it was asked for",
                 reason="args_changed",
                 hint="Ask again by running anew; an approval holds for the arguments that were shown.",
             )
         if now > approval.expires_at:
             raise ApprovalInvalid(
-                f"approval {approval_id!r} for {approval.action_name!r} has expired",
+                f"approval {approval_id!r} for {name!r} has expired",
                 reason="expired",
                 hint="Run again to be asked anew, or raise approvalTtlMs.",
             )
@@ -92,8 +93,8 @@ def check_answers(state: RunState, decisions: Mapping[str, Any], now: float) -> 
 def _is_bound(state: RunState, approval: Approval) -> bool:
     """Do the arguments that were shown, and those of the call that would run, both have the approval's hash?"""
     calls = state.cycle.calls if state.cycle else []
-    args = [approval.args, *(call.args for call in calls if call.sequence_id == approval.call_id)]
-    return len(args) == 2 and all(args_hash(approval.action_name, each) == approval.args_hash for each in args)
+    args = [approval.args, *(call.args for call in calls if call.sequence_id == approval.sequence_id)]
+    return len(args) == 2 and all(args_hash(approval.policy.action_name, each) == approval.args_hash for each in args)
 
 
 def _read_answer(approval_id: str, answer: Any) -> tuple[Answer, str | None]:

@@ -38,7 +38,7 @@ async def golden_run() -> dict[str, Any]:
 def test_every_saved_version_still_loads(version: int) -> None:
     saved = json.loads((GOLDEN / f"state-v{version}.json").read_text(encoding="utf-8"))
     state = load_state(saved)
-    assert state.approvals.pending[0].action_name == "send"
+    assert state.approvals.pending[0].policy.action_name == "send"
     assert state.tool_context.history[0].output == {"sum": 3}
 
 
