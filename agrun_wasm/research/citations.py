@@ -14,7 +14,8 @@ from agrun_wasm.contracts.state import ResearchContext, Source
 from agrun_wasm.research.own_sources import own_sources_start
 from agrun_wasm.research.sources import reading_order
 from agrun_wasm.text.fences import trailing_fences
-from agrun_wasm.text.urls import canonical_url, find_urls
+from agrun_wasm.text.urls import canonical_url
+from agrun_wasm.text.urls_in_text import find_urls
 
 CitationsStatus = Literal["none", "unverified", "verified", "partly_verified"]
 

@@ -19,7 +19,8 @@ from agrun_wasm.contracts.request import RunInput, TextPart
 from agrun_wasm.research.download import download
 from agrun_wasm.research.page import Asked, PageFault, failure, read_result, wanted_bytes
 from agrun_wasm.text.shorten import one_line
-from agrun_wasm.text.urls import check_public_url, first_url
+from agrun_wasm.text.urls import check_public_url
+from agrun_wasm.text.urls_in_text import first_url
 
 NAME = "read_url"
 MODES = ("auto", "text", "html_text", "json")

@@ -9,7 +9,7 @@ Must not know: which info words matter and why; JSON. No Markdown parser: its to
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 __all__ = ["Fence", "scan_fences", "strip_fenced", "trailing_fences"]
 
@@ -19,8 +19,7 @@ _OPENER = re.compile(
 _BLANK = " \t\r\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Fence:
+class Fence(NamedTuple):
     """One fenced block as offsets into its text.
 
     `start` to `end` is the whole block with its last line break, `content_start` to `content_end` what it holds;

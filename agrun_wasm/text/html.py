@@ -7,8 +7,7 @@ Must not know: HTTP beyond a status, charsets, limits, sources.
 """
 
 import re
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 from urllib.parse import urljoin
 
 from agrun_wasm.text.html_blocks import tree_to_markdown
@@ -47,7 +46,8 @@ _CAPTCHA_SIGNS = (
 )
 """Captchas, which also stand in ordinary forms."""
 
-_BLOCK_TITLE = re.compile(
+# Patterns as text: they are compiled for pages with little text only.
+_BLOCK_TITLE = (
     r"(?:just a moment|attention required|one moment,? please|please wait|checking your browser.*|one more step"
     r"|verify(?:ing)? (?:that )?you are (?:a )?human|are you (?:a )?(?:human|robot)|robot (?:check|or human)"
     r"|(?:human|bot) verification|security (?:check|verification|challenge)|pardon our interruption"
@@ -55,26 +55,21 @@ _BLOCK_TITLE = re.compile(
     r"|making sure you['’]re not a bot|unusual traffic.*|nur einen moment|un instant|un momento|um momento"
     r"|even geduld|jeszcze chwila|bir dakika lütfen|один момент|しばらくお待ちください|请稍候|請稍候"
     r"|잠시만 기다리십시오)"
-    r"[\s.!?…]*(?:\|.*)?",
-    re.IGNORECASE,
+    r"[\s.!?…]*(?:\|.*)?"
 )
-_BLOCK_WORDING = re.compile(
+_BLOCK_WORDING = (
     r"(?:verify(?:ing)?|confirm|prove) (?:that )?you(?:['’]re| are) (?:a )?(?:human|not a (?:ro)?bot)"
     r"|checking (?:your browser|if the site connection)|enable javascript and cookies to continue"
     r"|enable js and disable any ad ?blocker|complete the (?:security check|captcha|challenge)"
     r"|unusual (?:traffic|activity) from|press (?:&|and) hold|not a robot|review the security of your connection"
     r"|access to this page has been denied|you have been blocked|incapsula incident|reference #[0-9a-f]+\.[0-9a-f]"
     r"|\bray id\b|automated (?:access|requests|queries)|ein mensch sind|êtes (?:un )?humain|eres (?:un )?humano"
-    r"|не робот|人机验证|是真人|ロボットではありません",
-    re.IGNORECASE,
+    r"|не робот|人机验证|是真人|ロボットではありません"
 )
-_CAPTCHA_WORDING = re.compile(
-    r"captcha|not a (?:ro)?bot|robot|press (?:&|and) hold|не робот|人机验证|ロボット", re.IGNORECASE
-)
+_CAPTCHA_WORDING = r"captcha|not a (?:ro)?bot|robot|press (?:&|and) hold|не робот|人机验证|ロボット"
 
 
-@dataclass(frozen=True, slots=True)
-class HtmlText:
+class HtmlText(NamedTuple):
     """The page's title (its first heading where it has none, else "") and its content as Markdown ("" if none)."""
 
     title: str
@@ -121,8 +116,8 @@ def looks_blocked(status: int | None, title: str, html: str, text: str) -> Block
     signs_together = sum(
         (
             status in _BLOCK_STATUSES,
-            _BLOCK_TITLE.fullmatch(title.strip()[:_LONGEST_TITLE]) is not None,
-            _BLOCK_WORDING.search(text) is not None,
+            re.fullmatch(_BLOCK_TITLE, title.strip()[:_LONGEST_TITLE], re.IGNORECASE) is not None,
+            re.search(_BLOCK_WORDING, text, re.IGNORECASE) is not None,
             has_vendor or has_captcha,
         )
     )
@@ -130,7 +125,8 @@ def looks_blocked(status: int | None, title: str, html: str, text: str) -> Block
     is_barren = not text.strip() and has_vendor
     if signs_together < 2 and not is_challenge and not is_barren:
         return None
-    return "captcha" if has_captcha or _CAPTCHA_WORDING.search(f"{title}\n{text}") else "challenge"
+    names_captcha = re.search(_CAPTCHA_WORDING, f"{title}\n{text}", re.IGNORECASE)
+    return "captcha" if has_captcha or names_captcha else "challenge"
 
 
 def _joined_url(base_url: str | None, href: str) -> str | None:

@@ -8,7 +8,7 @@ Must not know: parsing HTML (`html` hands in the tree), fetching. Trees of any d
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urljoin
 
 from agrun_wasm.text.html_tree import (
@@ -50,8 +50,7 @@ _DEEPEST = 12
 """Lists and quotes nested deeper are written at this depth: prefixes would grow with the square of the page."""
 
 
-@dataclass(slots=True)
-class _Span:
+class _Span(NamedTuple):
     """Marked-up inline text: a link with its URL, or code."""
 
     text: str

@@ -9,8 +9,7 @@ Must not know: envelopes, fences, reasoning tags (`model_json`).
 
 import json
 import re
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from agrun_wasm.text.strict_json import MAX_DEPTH, STRING_OR_BRACKET, JsonTextError, nesting_depth, parse_json_noting
 
@@ -28,8 +27,7 @@ _CUT_NUMBER = re.compile(r"\.|(?:\.[0-9]+)?[eE][+-]?")
 _CUT_ESCAPE = re.compile(r"\\u[0-9a-fA-F]{0,4}")
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedJson:
+class ParsedJson(NamedTuple):
     """A value with what was repaired (`trailing_comma`, `raw_control`) and the keys that stood twice in one object."""
 
     value: Any

@@ -11,7 +11,7 @@ import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -34,16 +34,16 @@ _ATX = re.compile(r"(#{1,6})[ \t]+(.*)", re.DOTALL)
 _CLOSING_HASHES = re.compile(r"(?:^|[ \t]+)#+[ \t]*$")
 _EMPHASIS = re.compile(r"[*_`~]")
 
-# Ideographs, kana and hangul; the marks between them are no characters of a word.
-_CJK = re.compile(
+# Ideographs, kana and hangul; the marks between them are no characters of a word. A pattern so large is compiled only
+# for a text that is not ASCII.
+_CJK = (
     "[\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7a3\uf900-\ufaff\uff66-\uff9d\U00020000-\U0003ffff]"
 )
 _WORD = re.compile(r"[^\W_]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(NamedTuple):
     """One heading: `text` is its source without `#` signs; lines count from 1, `end_line` is a setext's underline."""
 
     level: int
@@ -103,7 +103,7 @@ def count_words(text: str) -> int:
         return len(_WORD.findall(text))
     # A combining mark belongs to its letter; to `re` it would end the run.
     letters = "".join(char for char in text if not unicodedata.category(char).startswith("M"))
-    rest, characters = _CJK.subn(" ", letters)
+    rest, characters = re.subn(_CJK, " ", letters)
     return characters + len(_WORD.findall(rest))
 
 

@@ -8,8 +8,7 @@ Must not know: what a decision is beyond the keys it is handed, actions, repairs
 
 import json
 import re
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from agrun_wasm.text.fences import scan_fences
 from agrun_wasm.text.json_repair import ParsedJson, balanced_end, ends_inside, parse_repaired, parses
@@ -22,7 +21,7 @@ __all__ = ["ModelObject", "ModelTextError", "Reason", "read_object", "read_whole
 Reason = Literal["parse_error", "not_an_envelope", "ambiguous_envelope", "truncated", "empty_reply"]
 
 _BLANK = " \t\r\n\f\v\u00a0\ufeff\u200b\u200c\u200d\u2060"
-_ZERO_WIDTH = re.compile("[\ufeff\u200b\u200c\u200d\u2060]")
+_ZERO_WIDTH = frozenset("\ufeff\u200b\u200c\u200d\u2060")
 _OBJECT_START = re.compile(r'\{\s*"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"\s*(?::|\Z)|\Z)', re.DOTALL)
 _JSON_START = re.compile(r"\{|\[\s*\{")
 _NAME_KEYS = frozenset({"name", "tool"})
@@ -35,8 +34,7 @@ _HEAD = 160
 _CUT = "(was it cut at the output length limit?)"
 
 
-@dataclass(frozen=True, slots=True)
-class ModelObject:
+class ModelObject(NamedTuple):
     """The object, the repairs it needed (a subset of the names below, each once) and its duplicate keys.
 
     Repairs: zero_width_prefix, think_removed, trailing_comma, raw_control, array_unwrapped, repeated_object.
@@ -63,7 +61,8 @@ def read_object(text: str, decision_keys: frozenset[str]) -> ModelObject:
     decision key (`name` and `tool` count beside args only). Raises `ModelTextError`.
     """
     body = text.strip(_BLANK)
-    repairs = ["zero_width_prefix"] if _ZERO_WIDTH.search(text[: len(text) - len(text.lstrip(_BLANK))]) else []
+    prefix = text[: len(text) - len(text.lstrip(_BLANK))]
+    repairs = [] if _ZERO_WIDTH.isdisjoint(prefix) else ["zero_width_prefix"]
     if not body:
         raise ModelTextError("empty_reply", "the reply is empty")
     parsed = _whole(body)
@@ -200,8 +199,7 @@ def _candidates(text: str, decision_keys: frozenset[str]) -> tuple[list[ParsedJs
     return found, fault
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
+class _Block(NamedTuple):
     start: int
     end: int
     word: str

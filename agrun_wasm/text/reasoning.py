@@ -7,7 +7,7 @@ Must not know: what the reply is for; reasoning that providers send apart from t
 """
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from agrun_wasm.text.json_repair import balanced_end, ends_inside, parses
 
@@ -21,8 +21,7 @@ _STRAY_BRACES = 16
 """After so many braces that begin no JSON they are no longer looked at: each costs a look at the rest of the text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spoken:
+class Spoken(NamedTuple):
     """What is left of a reply; `is_open` where the text ended inside its reasoning."""
 
     text: str

@@ -1,20 +1,18 @@
-"""URLs: their one canonical spelling, those that stand in a text, and whether one may be fetched at all.
+"""URLs: their one canonical spelling, and whether one may be fetched at all.
 
-Owned here: canonical form (contract 2.10, Sources), finding URLs in prose and Markdown, the refusal of URLs that are no
-public http(s) address. Hosts are `hosts`' matter.
+Owned here: canonical form (contract 2.10, Sources), the refusal of URLs that are no public http(s) address. Hosts are
+`hosts`' matter, finding URLs in a text is `urls_in_text`'s.
 
 Must not know: requests, redirects, sources. A caller that follows a redirect checks the new URL again.
 """
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 from urllib.parse import quote, unquote_plus
 
 from agrun_wasm.text.hosts import is_private_host, normal_host
 
-__all__ = ["UrlFault", "canonical_url", "check_public_url", "find_urls", "first_url"]
+__all__ = ["UrlFault", "canonical_url", "check_public_url", "is_http_url"]
 
 UrlFault = Literal["invalid_url", "private_address"]
 
@@ -23,7 +21,7 @@ _URL = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _AUTHORITY = re.compile(r"(?:(?P<user>.*)@)?(?P<host>\[[^\]]*\]|[^:@\[\]]*)(?::(?P<port>[0-9]*))?", re.DOTALL)
-_CONTROL = re.compile(r"[\x00-\x1f\x7f\u0080-\u009f\u2028\u2029]")
+_CONTROL = r"[\x00-\x1f\x7f\u0080-\u009f\u2028\u2029]"
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _HIGHEST_PORT = 65535
 
@@ -53,20 +51,8 @@ _TRACKING = frozenset(
 _PERCENT = re.compile(r"%[0-9a-fA-F]{2}")
 _NOT_ASCII = re.compile(r"[^\x21-\x7e]+")
 
-_START = re.compile(r"(?<![A-Za-z0-9])https?://", re.IGNORECASE)
-_BARE = re.compile(
-    r"[^\s\x00-\x1f\x7f<>\"`|\\^\u00ab\u00bb\u060c\u061f\u06d4\u0964\u200b\u2014\u2018\u201c-\u201f\u2026\u2060"
-    r"\u3000-\u3002\u3008-\u3011\u3014-\u301b\ufeff\uff01\uff08\uff09\uff0c\uff0e\uff1a\uff1b\uff1f\uff3b\uff3d\uff5b"
-    r"\uff5d-\uff64]+"
-)
-_DESTINATION = re.compile(r"[^\s\x00-\x1f\x7f<>\"`\\]+")
-_ANGLE = re.compile(r"[^<>\n]+(?=>)")
-_TRAILING = ".,:;!?'*_~\u2019"
-_CLOSERS = {")": "(", "]": "[", "}": "{"}
 
-
-@dataclass(frozen=True, slots=True)
-class _Parts:
+class _Parts(NamedTuple):
     scheme: str
     user: str | None
     host: str
@@ -82,12 +68,17 @@ def check_public_url(url: str) -> UrlFault | None:
     Python could read in two ways. private_address: a host that is local, private or reserved in any spelling.
     """
     url = url.strip(" ")
-    if _CONTROL.search(url):
+    if re.search(_CONTROL, url):
         return "invalid_url"
     parts = _split(url)
     if parts is None or parts.user is not None:
         return "invalid_url"
     return "private_address" if is_private_host(parts.host) else None
+
+
+def is_http_url(text: str) -> bool:
+    """Whether the text is an http(s) URL of any host."""
+    return _split(text) is not None
 
 
 def canonical_url(url: str) -> str:
@@ -106,29 +97,6 @@ def canonical_url(url: str) -> str:
     query = "&".join(pairs).strip("&")
     path = _encoded(parts.path).rstrip("/")
     return f"{parts.scheme}://{user}{parts.host}{port}{path}" + (f"?{_encoded(query)}" if query else "")
-
-
-def find_urls(text: str) -> list[str]:
-    """Every http(s) URL of the text in order, as it stands there: bare, in Markdown links and autolinks.
-
-    Of a bare URL trailing punctuation and an unbalanced closing bracket are no part; a link's destination is taken
-    whole. A URL that stands twice comes twice.
-    """
-    return list(_urls(text))
-
-
-def first_url(text: str) -> str | None:
-    """The first URL of the text, None without one."""
-    return next(_urls(text), None)
-
-
-def _urls(text: str) -> Iterator[str]:
-    position = 0
-    while start := _START.search(text, position):
-        url = _url_at(text, start.start())
-        if _split(url) is not None:
-            yield url
-        position = max(start.start() + len(url), start.end())
 
 
 def _split(url: str) -> _Parts | None:
@@ -155,57 +123,3 @@ def _encoded(part: str) -> str:
     """Non-ASCII percent-encoded, as browsers send it, and hexadecimal digits in upper case."""
     ascii_only = _NOT_ASCII.sub(lambda match: quote(match.group(), safe="", errors="replace"), part)
     return _PERCENT.sub(lambda match: match.group().upper(), ascii_only)
-
-
-def _url_at(text: str, start: int) -> str:
-    before = text[max(start - 2, 0) : start]
-    if before.endswith("<"):
-        angle = _ANGLE.match(text, start)
-        if angle and (before == "(<" or not re.search(r"\s", angle.group())):
-            return angle.group().rstrip()
-    if before == "](":
-        destination = _DESTINATION.match(text, start)
-        return _balanced(destination.group()) if destination else ""
-    bare = _BARE.match(text, start)
-    return _without_trailing(_ascii_ended_host(_balanced(bare.group()))) if bare else ""
-
-
-def _balanced(run: str) -> str:
-    """The run up to the first closing bracket that nothing in it opens."""
-    if not any(closer in run for closer in _CLOSERS):
-        return run
-    opened: dict[str, int] = {}
-    for place, char in enumerate(run):
-        if char in _CLOSERS:
-            opener = _CLOSERS[char]
-            if not opened.get(opener):
-                return run[:place]
-            opened[opener] -= 1
-        elif char in "([{":
-            opened[char] = opened.get(char, 0) + 1
-    return run
-
-
-def _ascii_ended_host(url: str) -> str:
-    """Without the words that follow a bare host directly: a top-level domain is ASCII or not, never mixed."""
-    if url.isascii():
-        return url
-    begin = url.index("//") + 2
-    end = min((place for sign in "/?#" if (place := url.find(sign, begin)) >= 0), default=len(url))
-    last_label = max(url.rfind(".", begin, end), begin - 1) + 1
-    tail = url[last_label:end]
-    if tail[:1].isascii() and not tail.isascii():
-        return url[:last_label] + re.split(r"[^\x00-\x7f]", tail, maxsplit=1)[0]
-    return url
-
-
-def _without_trailing(url: str) -> str:
-    while True:
-        shorter = url.rstrip(_TRAILING)
-        # The sign before the end may have belonged to a character reference: `&gt;`.
-        ampersand = url.rfind("&") if url.endswith(";") else -1
-        if ampersand >= 0 and url[ampersand + 1 : -1].isalnum():
-            shorter = url[:ampersand]
-        if shorter == url:
-            return url
-        url = shorter
