@@ -5,15 +5,13 @@ Owned here: names, arguments, guidance, permissions. Must not know what a call d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, cast
 
 from agrun_wasm.actions.context import BuiltInContext
 from agrun_wasm.actions.definition import Action, BuiltIn, Execute
 from agrun_wasm.contracts.config import WorkspaceConfig
-from agrun_wasm.workspace import calls
-from agrun_wasm.workspace.files import Refusal
-from agrun_wasm.workspace.patch_operations import SHAPES
+from agrun_wasm.workspace.patch_forms import OPERATION
 
 CAPABILITY = "workspace"
 
@@ -24,30 +22,6 @@ _PATH = {"type": "string", "required": True, "description": "Relative, like note
 _CONTENT = {"type": "string", "required": True}
 _HEADING = {"type": "string", "required": True, "description": "The text of one heading of the file."}
 _SEPARATOR = {"type": "string", "description": "Between the old and the new text; one blank line when left out."}
-_OPERATION = {
-    "type": "object",
-    "properties": {
-        "type": {"type": "string", "description": "; ".join(SHAPES.values())},
-        "find": {"type": "string", "description": "The exact current text, literally; it must fit once."},
-        "replace": {"type": "string"},
-        "replace_all": {"type": "boolean", "aliases": ["replaceAll"]},
-        "content": {"type": "string"},
-        "heading": {"type": "string"},
-        "separator": {"type": "string"},
-        "headings": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "lineNumber": {"type": "integer", "description": "From 1."},
-                    "text": {"type": "string", "description": "With #s to change the level, without to keep it."},
-                },
-            },
-        },
-    },
-}
-
-Do = Callable[[calls.Call], dict[str, Any] | Refusal]
 
 
 def workspace_actions(config: WorkspaceConfig) -> list[Action]:
@@ -60,7 +34,6 @@ def workspace_actions(config: WorkspaceConfig) -> list[Action]:
             "To see what has been written in this run.",
             {},
             {},
-            calls.list_files,
             config,
         ),
         _action(
@@ -73,7 +46,6 @@ def workspace_actions(config: WorkspaceConfig) -> list[Action]:
                 "maxLines": {"type": "integer"},
             },
             example | {"startLine": 1, "maxLines": 200},
-            calls.read_file,
             config,
         ),
         _action(
@@ -82,7 +54,6 @@ def workspace_actions(config: WorkspaceConfig) -> list[Action]:
             "To begin a long answer that is built up in parts; publish it with workspace_publish_candidate.",
             {"path": _PATH, "content": _CONTENT},
             example | {"content": "# Report\n\nFirst part."},
-            calls.write_file,
             config,
         ),
         _action(
@@ -91,7 +62,6 @@ def workspace_actions(config: WorkspaceConfig) -> list[Action]:
             "To add the next part.",
             {"path": _PATH, "content": _CONTENT, "separator": _SEPARATOR},
             example | {"content": "## Next part\n\nIts text."},
-            calls.append_text,
             config,
         ),
         _action(
@@ -100,7 +70,6 @@ def workspace_actions(config: WorkspaceConfig) -> list[Action]:
             "To add to a part that is not the last one.",
             {"path": _PATH, "heading": _HEADING, "content": _CONTENT, "separator": _SEPARATOR},
             example | {"heading": "Results", "content": "One more result."},
-            calls.insert_text,
             config,
         ),
         _action(
@@ -109,11 +78,10 @@ def workspace_actions(config: WorkspaceConfig) -> list[Action]:
             "To change text that stands in a file. When the preview is blocked, follow its suggestion.",
             {
                 "path": _PATH,
-                "operations": {"type": "array", "required": True, "items": _OPERATION},
+                "operations": {"type": "array", "required": True, "items": OPERATION},
                 "summary": {"type": "string", "description": "What the patch is for."},
             },
             example | {"operations": [{"type": "replace", "find": "old words", "replace": "new words"}]},
-            calls.propose_patch,
             config,
         ),
         _action(
@@ -122,7 +90,6 @@ def workspace_actions(config: WorkspaceConfig) -> list[Action]:
             "After a preview with the status preview_ready.",
             {"patchId": {"type": "string", "required": True}},
             {"patchId": "patch-id"},
-            calls.apply_patch,
             config,
         ),
         _action(
@@ -134,7 +101,6 @@ def workspace_actions(config: WorkspaceConfig) -> list[Action]:
                 "limited": {"type": "string", "description": "Why it is published though it is not complete."},
             },
             example,
-            calls.publish_file,
             config,
         ),
     ]
@@ -146,11 +112,12 @@ def _action(
     guidance: str,
     schema: Mapping[str, Any],
     example: Mapping[str, Any],
-    do: Do,
     config: WorkspaceConfig,
 ) -> Action:
     async def execute(context: BuiltInContext, args: dict[str, Any]) -> dict[str, Any]:
-        return calls.run(calls.Call(context.state.virtual_workspace, config, args, context.idempotency_key), do)
+        from agrun_wasm.workspace.calls import Call, run
+
+        return run(name, Call(context.state.virtual_workspace, config, args, context.idempotency_key))
 
     reads = name in _READERS
     return Action(

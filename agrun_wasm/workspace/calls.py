@@ -7,9 +7,8 @@ how files change or patches are judged.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 from agrun_wasm.contracts.config import WorkspaceConfig
 from agrun_wasm.contracts.effects import PatchPreviewed, Published, WorkspaceChanged, WorkspaceGrown
@@ -19,8 +18,7 @@ from agrun_wasm.workspace.files import Change, Refusal, split_lines
 from agrun_wasm.workspace.paths import PathInvalid, workspace_path
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """One call: the workspace as it is, the limits, the checked arguments, and the call's own key."""
 
     workspace: VirtualWorkspace
@@ -33,10 +31,10 @@ class Call:
         return workspace_path(self.args["path"])
 
 
-def run(call: Call, do: Callable[[Call], dict[str, Any] | Refusal]) -> dict[str, Any]:
-    """The action's result; a refusal is an output like any other."""
+def run(action: str, call: Call) -> dict[str, Any]:
+    """The result of a workspace action; a refusal is an output like any other."""
     try:
-        result = do(call)
+        result = _DOES[action](call)
     except PathInvalid as fault:
         result = Refusal("invalid_path", str(fault))
     if isinstance(result, Refusal):
@@ -44,7 +42,7 @@ def run(call: Call, do: Callable[[Call], dict[str, Any] | Refusal]) -> dict[str,
     return result
 
 
-def list_files(call: Call) -> dict[str, Any]:
+def _list_files(call: Call) -> dict[str, Any]:
     workspace = call.workspace
     pending = workspace.pending_patch
     output = {
@@ -57,7 +55,7 @@ def list_files(call: Call) -> dict[str, Any]:
     return {"control": "continue", "output": output, "summary": f"{len(workspace.files)} workspace files"}
 
 
-def read_file(call: Call) -> dict[str, Any] | Refusal:
+def _read_file(call: Call) -> dict[str, Any] | Refusal:
     path = call.path()
     file = call.workspace.files.get(path)
     if file is None:
@@ -80,16 +78,16 @@ def read_file(call: Call) -> dict[str, Any] | Refusal:
     return {"control": "continue", "output": output, "summary": f"read {path} (version {file.version})"}
 
 
-def write_file(call: Call) -> dict[str, Any] | Refusal:
+def _write_file(call: Call) -> dict[str, Any] | Refusal:
     return _grown(operations.write(call.workspace, call.config, call.path(), call.args["content"]))
 
 
-def append_text(call: Call) -> dict[str, Any] | Refusal:
+def _append_text(call: Call) -> dict[str, Any] | Refusal:
     args = call.args
     return _grown(operations.append(call.workspace, call.config, call.path(), args["content"], args.get("separator")))
 
 
-def insert_text(call: Call) -> dict[str, Any] | Refusal:
+def _insert_text(call: Call) -> dict[str, Any] | Refusal:
     args = call.args
     return _grown(
         operations.insert_after_section(
@@ -98,7 +96,7 @@ def insert_text(call: Call) -> dict[str, Any] | Refusal:
     )
 
 
-def propose_patch(call: Call) -> dict[str, Any] | Refusal:
+def _propose_patch(call: Call) -> dict[str, Any] | Refusal:
     path = call.path()
     # The key is one of the call's alone, so the id is unique in the run and the same when the call is made again.
     patch_id = f"patch-{sha256(call.key.encode()).hexdigest()[:12]}"
@@ -115,12 +113,12 @@ def propose_patch(call: Call) -> dict[str, Any] | Refusal:
     }
 
 
-def apply_patch(call: Call) -> dict[str, Any] | Refusal:
+def _apply_patch(call: Call) -> dict[str, Any] | Refusal:
     change = patches.apply(call.workspace, call.config, call.args["patchId"])
     return change if isinstance(change, Refusal) else _changed(change)
 
 
-def publish_file(call: Call) -> dict[str, Any] | Refusal:
+def _publish_file(call: Call) -> dict[str, Any] | Refusal:
     path = call.path()
     file = call.workspace.files.get(path)
     if file is None:
@@ -166,3 +164,15 @@ def _described(file: WorkspaceFile) -> dict[str, Any]:
         "textStats": file.text_stats.to_json(),
         "structure": file.structure.to_json(),
     }
+
+
+_DOES: dict[str, Callable[[Call], dict[str, Any] | Refusal]] = {
+    "workspace_list": _list_files,
+    "workspace_read": _read_file,
+    "workspace_write": _write_file,
+    "workspace_append": _append_text,
+    "workspace_insert_after_section": _insert_text,
+    "workspace_propose_patch": _propose_patch,
+    "workspace_apply_patch": _apply_patch,
+    "workspace_publish_candidate": _publish_file,
+}

@@ -6,7 +6,7 @@ Pure. Owned here: where added text stands and what parts it from the old one. Mu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from agrun_wasm.text.markdown import insert_after_section
 
@@ -14,8 +14,7 @@ _BLANK_LINE = 2
 """Line breaks in a row that make one blank line."""
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(NamedTuple):
     """`text` takes the place of `start` to `end` of the text before."""
 
     start: int

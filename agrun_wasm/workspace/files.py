@@ -6,9 +6,8 @@ given is changed; a change gives a new workspace. Must not know patches, actions
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from agrun_wasm.contracts.config import WorkspaceConfig
 from agrun_wasm.contracts.workspace import TextStats, TextStructure, VirtualWorkspace, WorkspaceFile, WorkspaceOperation
@@ -29,8 +28,7 @@ RefusalError = Literal[
 ChangeAction = Literal["write", "append", "insert_after_section", "apply_patch"]
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(NamedTuple):
     """Why nothing was changed; `message` says what to do instead."""
 
     error: RefusalError
@@ -40,8 +38,7 @@ class Refusal:
         return {"ok": False, "error": self.error, "message": self.message}
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """A new workspace, and the one operation that led to it."""
 
     workspace: VirtualWorkspace

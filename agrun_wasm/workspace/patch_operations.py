@@ -9,22 +9,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from agrun_wasm.contracts.naming import did_you_mean
 from agrun_wasm.text.markdown import Heading, SectionError, headings
 from agrun_wasm.text.shorten import one_line
 from agrun_wasm.workspace.edits import Edit, append_edit, edited, insert_edit
 from agrun_wasm.workspace.files import line_starts, with_lf
-
-#: type -> its form, for people and models
-SHAPES: dict[str, str] = {
-    "replace": "{type: 'replace', find, replace, replace_all?}",
-    "append": "{type: 'append', content, separator?}",
-    "insert_after_section": "{type: 'insert_after_section', heading, content, separator?}",
-    "normalize_headings": "{type: 'normalize_headings', headings: [{lineNumber, text}]}",
-}
+from agrun_wasm.workspace.patch_forms import SHAPES
 
 #: how a find can miss by a hair -> what makes both alike; told, never used to match
 _NEAR_MISSES: dict[str, Callable[[str], str]] = {
@@ -46,8 +38,7 @@ class OperationFault(Exception):
         self.way_out = way_out
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One operation that was done: the text before it, and its edits in order."""
 
     type: str
@@ -56,8 +47,7 @@ class Step:
     after: str
 
 
-@dataclass(frozen=True, slots=True)
-class Patched:
+class Patched(NamedTuple):
     """What operations made of `base`. With faults nothing was done at all."""
 
     base: str

@@ -9,9 +9,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from agrun_wasm.text.markdown import Heading, headings
 from agrun_wasm.text.shorten import one_line
@@ -38,8 +37,7 @@ _OTHER_STRUCTURE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Risk:
+class Risk(NamedTuple):
     """A flag, what it is about, and what to do instead ("" for one that only informs)."""
 
     flag: RiskFlag

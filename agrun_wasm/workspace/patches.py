@@ -7,8 +7,7 @@ blocked previews are counted. The text of a preview is never told.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from agrun_wasm.contracts.config import WorkspaceConfig
 from agrun_wasm.contracts.workspace import PendingPatch, TextStructure, VirtualWorkspace, WorkspaceFile
@@ -19,8 +18,7 @@ from agrun_wasm.workspace.patch_operations import Patched, patched
 from agrun_wasm.workspace.patch_risks import Risk, risks
 
 
-@dataclass(frozen=True, slots=True)
-class Preview:
+class Preview(NamedTuple):
     """A workspace with the new pending patch, what the model is told of it, and whether it is blocked."""
 
     workspace: VirtualWorkspace
