@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -21,10 +22,10 @@ class ActionContext:
 
     idempotency_key: str
     cancel: CancelToken
-    agent_skills: list[dict[str, Any]] = field(default_factory=list)
     web_search_endpoint: str | None = None
     adapters: Mapping[str, Any] = field(default_factory=dict)
     _state: RunState | None = field(default=None, repr=False)
+    _skills: Callable[[], list[dict[str, Any]]] | None = field(default=None, repr=False)
 
     @cached_property
     def run_state(self) -> dict[str, Any]:
@@ -32,12 +33,17 @@ class ActionContext:
         return self._saved.to_json()
 
     @property
+    def agent_skills(self) -> list[dict[str, Any]]:
+        """The skills that can be used, `{name, description, tools}`."""
+        return self._skills() if self._skills is not None else []
+
+    @property
     def request(self) -> dict[str, Any]:
         return self._saved.request.to_json()
 
     @property
     def search_results(self) -> list[dict[str, Any]]:
-        return self._saved.research_context.clone().search_results
+        return deepcopy(self._saved.research_context.search_results)
 
     @property
     def tool_context(self) -> dict[str, Any]:

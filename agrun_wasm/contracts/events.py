@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from typing import Any, Literal, Self, get_args
 
 from agrun_wasm.contracts.base import Contract
 
 #: kept in the result's steps
-STEP_TYPES: tuple[str, ...] = (
+StepType = Literal[
     "run-started",
     "planner-mode-resolved",
     "cycle-started",
@@ -54,9 +55,14 @@ STEP_TYPES: tuple[str, ...] = (
     "run-continuation",
     "run-failed",
     "run-aborted",
-)
+]
 #: only in the stream; they take a seq, so steps have gaps
-DELTA_TYPES: tuple[str, ...] = ("text-delta", "reasoning-delta", "tool-args-delta", "answer-superseded")
+DeltaType = Literal["text-delta", "reasoning-delta", "tool-args-delta", "answer-superseded"]
+
+STEP_TYPES: tuple[str, ...] = get_args(StepType)
+DELTA_TYPES: frozenset[str] = frozenset(get_args(DeltaType))
+
+_encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class RunEvent(Contract):
@@ -69,3 +75,32 @@ class RunEvent(Contract):
     cycle: int
     at: float
     detail: dict[str, Any] = {}
+
+    @classmethod
+    def made(cls, seq: int, type_: str, run_id: str, cycle: int, at: float, detail: dict[str, Any]) -> Self:
+        """An event of our own making: nothing is validated, since a stream has thousands of them."""
+        event = cls.__new__(cls)
+        fields = {"seq": seq, "type": type_, "run_id": run_id, "cycle": cycle, "at": at, "detail": detail}
+        object.__setattr__(event, "__dict__", fields)
+        object.__setattr__(event, "__pydantic_fields_set__", _FIELDS)
+        object.__setattr__(event, "__pydantic_extra__", None)
+        object.__setattr__(event, "__pydantic_private__", None)
+        return event
+
+    def to_json(self) -> dict[str, Any]:
+        """The event under its wire names; `detail` is the event's own."""
+        return {
+            "seq": self.seq,
+            "type": self.type,
+            "runId": self.run_id,
+            "cycle": self.cycle,
+            "at": self.at,
+            "detail": self.detail,
+        }
+
+    def to_json_text(self) -> str:
+        """The event as one line of JSON, non-ASCII as it is."""
+        return _encode(self.to_json())
+
+
+_FIELDS = {"seq", "type", "run_id", "cycle", "at", "detail"}

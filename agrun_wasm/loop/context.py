@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agrun_wasm.contracts.config import ProviderConfig, RuntimeConfig
-from agrun_wasm.contracts.events import DELTA_TYPES, RunEvent
+from agrun_wasm.contracts.events import DELTA_TYPES, DeltaType, RunEvent, StepType
 from agrun_wasm.contracts.ports import Clock, ModelProvider
 from agrun_wasm.contracts.state import CycleState, RunState
 from agrun_wasm.loop.waiting import StopSignal
@@ -59,6 +59,7 @@ class RunContext:
         self.transcript = Transcript(state, surface.config.context_budget)
         self.prompts = PromptBuilder(surface)
         self._publish = publish
+        self._seq = state.seq
         left = state.budgets.deadline_left_ms
         self.deadline_at = None if left is None else ports.clock.now() + left
         #: has the stream shown the text that is the answer, or may yet be?
@@ -79,22 +80,15 @@ class RunContext:
             raise RuntimeError("no cycle is in progress")
         return self.state.cycle
 
-    def emit(self, type_: str, /, **detail: Any) -> RunEvent:
+    def emit(self, type_: StepType | DeltaType, /, **detail: Any) -> None:
         """Appends a step (or sends a delta) and publishes it."""
+        self._seq += 1
         state = self.state
-        state.seq += 1
-        event = RunEvent(
-            seq=state.seq,
-            type=type_,
-            run_id=state.run_id,
-            cycle=state.cycles_started,
-            at=self.ports.clock.now(),
-            detail=self.ports.redactor.value(detail),
-        )
+        detail = self.ports.redactor.value(detail)
+        event = RunEvent.made(self._seq, type_, state.run_id, state.cycles_started, self.ports.clock.now(), detail)
         if type_ not in DELTA_TYPES:
             state.steps.append(event)
         self._publish(event)
-        return event
 
     def supersede(self, reason: str) -> None:
         """Says that text already streamed is not the answer."""
@@ -103,8 +97,9 @@ class RunContext:
             self.state.partial_text = ""
             self.emit("answer-superseded", reason=reason)
 
-    def keep_deadline(self) -> None:
-        """Writes what is left of the deadline into the state; called whenever the drive ends or saves."""
+    def settle(self) -> None:
+        """Writes into the state what the drive counts by itself; whoever shows or saves the state calls it first."""
+        self.state.seq = self._seq
         if self.deadline_at is not None:
             self.state.budgets.deadline_left_ms = max(0.0, self.deadline_at - self.clock.now())
 
@@ -115,7 +110,7 @@ class RunContext:
         """Saves the state where the process may end; see `keep` for a store that fails."""
         save = self.ports.save
         if save is not None:
-            self.keep_deadline()
+            self.settle()
             await self.keep("state", lambda: save(self.state))
 
     async def keep(self, what: str, write: Callable[[], Awaitable[None]]) -> None:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import inspect
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from agrun_wasm.actions import guardrail
 from agrun_wasm.actions.arguments import ArgFault, check_args
 from agrun_wasm.actions.definition import Action, Refused
 from agrun_wasm.actions.policy import ask_judge, judged, needs_judge, tightened_by_skill
+from agrun_wasm.contracts.events import StepType
 from agrun_wasm.contracts.policy import PolicyDecision, PolicyEntry
 from agrun_wasm.contracts.state import CallOutcome, CallState
 from agrun_wasm.loop.context import RunContext
@@ -71,7 +72,7 @@ def check_call(ctx: RunContext, call: CallState, key: str | None) -> Ready | Rej
     if extras and extras.prepare:
         prepared = extras.prepare(ctx.state, args)
         for type_, detail in prepared.steps:
-            ctx.emit(type_, **{"actionName": action.name, **detail, **where})
+            ctx.emit(cast("StepType", type_), **{"actionName": action.name, **detail, **where})
         if isinstance(prepared, Refused):
             fault = ArgFault(prepared.key, prepared.reason, prepared.error)
             return _bad_args(ctx, action, fault, where, dict(prepared.detail), prepared.problem)

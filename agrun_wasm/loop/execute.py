@@ -124,12 +124,13 @@ async def _invoke(ctx: RunContext, call: CallState, ready: Ready, args: dict[str
 
 
 def _action_context(ctx: RunContext, call: CallState, ready: Ready) -> ActionContext:
+    ctx.settle()
     kind = BuiltInContext if ready.action.built_in else ActionContext
     declared = ctx.ports.declared_adapters.get(ready.action.name, ())
     return kind(
         idempotency_key=call.sequence_id,
         cancel=ctx.stop,
-        agent_skills=ctx.surface.catalog.summaries(),
+        _skills=ctx.surface.catalog.summaries,
         web_search_endpoint=ctx.ports.web_search_endpoint,
         adapters={name: ctx.ports.adapters[name] for name in declared},
         _state=ctx.state,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agrun_wasm.contracts.errors import ErrorInfo
+from agrun_wasm.contracts.events import StepType
 from agrun_wasm.contracts.request import RequestedCitations
 from agrun_wasm.contracts.result import AnswerSource, RunStatus
 from agrun_wasm.loop.context import RunContext
@@ -76,9 +77,18 @@ def deliver(ctx: RunContext, answer: Answer) -> None:
     """A final answer leaves."""
     composed = compose(ctx, answer)
     ctx.state.diagnostics.update(composed.notes)
-    if not ctx.streamed:
-        ctx.emit("text-delta", text=composed.output["text"])
+    _stream_rest(ctx, composed.output["text"])
     _end(ctx, "completed", answer.source, output=composed.output)
+
+
+def _stream_rest(ctx: RunContext, text: str) -> None:
+    """What a reader of the stream has not seen of the text that is delivered; all of it where they saw another one."""
+    shown = ctx.state.partial_text if ctx.streamed else ""
+    if shown and not text.startswith(shown):
+        ctx.supersede("the delivered text is another one")
+        shown = ""
+    if rest := text[len(shown) :]:
+        ctx.emit("text-delta", text=rest)
 
 
 def block(ctx: RunContext, blocked: Blocked) -> None:
@@ -103,7 +113,7 @@ def fail(ctx: RunContext, failed: Failed) -> None:
     _end(ctx, "failed", "failed", error=error)
 
 
-_END_STEPS: dict[RunStatus, str] = {
+_END_STEPS: dict[RunStatus, StepType] = {
     "completed": "run-completed",
     "blocked": "run-blocked",
     "continuation": "run-continuation",
@@ -123,7 +133,6 @@ def _end(
     state = ctx.state
     if state.status != "running":
         raise RuntimeError(f"the run has ended already ({state.status}); the door is passed once")
-    ctx.keep_deadline()
     state.status = status
     state.output = output
     state.final_answer_source = source
@@ -135,3 +144,4 @@ def _end(
         detail["code"] = error.code
         detail["message"] = error.message
     ctx.emit(_END_STEPS[status], **detail)
+    ctx.settle()

@@ -6,7 +6,9 @@ has one.
 
 from __future__ import annotations
 
+import asyncio
 import sys
+import time
 from typing import Literal
 
 from agrun_wasm.contracts.ports import Clock, Fetch, Ids
@@ -18,13 +20,9 @@ class SystemClock:
     """The Clock port on the running event loop."""
 
     def now(self) -> float:
-        import time
-
         return time.time() * 1000
 
     async def sleep(self, ms: float) -> None:
-        import asyncio
-
         await asyncio.sleep(ms / 1000)
 
 
@@ -47,7 +45,12 @@ def default_fetch() -> Fetch | None:
 
 
 def default_clock() -> Clock:
-    return SystemClock()
+    """The page's timers inside a browser (they can be cleared), else the system's."""
+    if not IN_BROWSER:
+        return SystemClock()
+    from agrun_wasm.browser.clock import BrowserClock
+
+    return BrowserClock()
 
 
 def default_ids() -> Ids:

@@ -12,9 +12,12 @@ from agrun_wasm.contracts.config import ContextBudget
 from agrun_wasm.contracts.model import Message
 from agrun_wasm.contracts.request import ImagePart, Part, TextPart, Turn
 from agrun_wasm.contracts.state import RunState
+from agrun_wasm.text.shorten import one_line
 
 #: how many more messages are shrunk at once than the budget needs, so that the prefix stays the same for some cycles
 _SLACK = 8
+_COMPACTED_KINDS = ("decision", "result", "observation")
+_HEADING_ROOM = 80
 LEFT_OUT = "[left out: the skill that handed over filtered this]"
 
 
@@ -50,11 +53,6 @@ class Transcript:
     def append(self, message: Message) -> None:
         self._state.transcript.append(message)
         self._size += message.size()
-
-    @property
-    def lead(self) -> list[Message]:
-        """History and prompt."""
-        return self._lead
 
     def view(self, *, as_text: bool) -> tuple[Message, ...]:
         """The messages to send. `as_text` writes calls and results as plain text, for requests without tools."""
@@ -100,27 +98,37 @@ class Transcript:
                 shown[place] = self._shrunk.of(message)
                 size -= message.size() - shown[place].size()
                 self.compacted += 1
-        return shown if size <= limit else self._one_line_each(shown, last_old, size)
+        return shown if size <= limit else self._one_line_each(shown, last_old, size + _HEADING_ROOM)
 
     def _one_line_each(self, messages: list[Message], last_old: int, size: int) -> list[Message]:
+        """Old cycles as one line each, the oldest first, until the rest fits; the lines count too."""
         limit = self._budget.max_chars
-        lines: dict[int, str] = {}
-        shown: list[Message] = []
-        gone = 0
+        by_cycle: dict[int, list[Message]] = {}
         for message in messages:
-            old = message.cycle <= last_old and message.kind in ("decision", "result", "observation")
-            if not old or (size - gone <= limit and message.cycle not in lines):
-                shown.append(message)
-                continue
-            gone += message.size()
-            line = ", ".join(call.name for call in message.tool_calls) or message.summary or message.text[:80]
-            known = lines.get(message.cycle)
-            lines[message.cycle] = f"{known} -> {line}" if known else f"cycle {message.cycle}: {line}"
-        if not lines:
-            return shown
-        text = "Earlier cycles, shortened:\n" + "\n".join(line[:200] for line in lines.values())
+            if message.cycle <= last_old and message.kind in _COMPACTED_KINDS:
+                by_cycle.setdefault(message.cycle, []).append(message)
+        lines: list[str] = []
+        for cycle, own in by_cycle.items():
+            if size <= limit:
+                break
+            line = _line(cycle, own)
+            lines.append(line)
+            size += len(line) + 1 - sum(message.size() for message in own)
+        gone = set(list(by_cycle)[: len(lines)])
         self.compacted += len(lines)
-        return [Message(role="user", kind="observation", text=text), *shown]
+        while lines and size > limit:
+            size -= len(lines.pop(0)) + 1
+        if not gone:
+            return messages
+        left_out = len(gone) - len(lines)
+        heading = "Earlier cycles, shortened" + (f" ({left_out} older ones left out)" if left_out else "")
+        first = Message(role="user", kind="observation", text="\n".join([f"{heading}:", *lines]))
+        return [first, *(m for m in messages if m.cycle not in gone or m.kind not in _COMPACTED_KINDS)]
+
+
+def _line(cycle: int, messages: list[Message]) -> str:
+    parts = [", ".join(c.name for c in m.tool_calls) or m.summary or one_line(m.text, 80) for m in messages]
+    return one_line(f"cycle {cycle}: {' -> '.join(parts)}", 200)
 
 
 class _Derived:
