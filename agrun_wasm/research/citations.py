@@ -7,15 +7,13 @@ reviews, nor which kinds of answers are annotated.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
 
 from agrun_wasm.contracts.state import ResearchContext, Source
-from agrun_wasm.research.own_sources import own_sources_start
 from agrun_wasm.research.sources import reading_order
 from agrun_wasm.text.fences import trailing_fences
 from agrun_wasm.text.urls import canonical_url
-from agrun_wasm.text.urls_in_text import find_urls
 
 CitationsStatus = Literal["none", "unverified", "verified", "partly_verified"]
 
@@ -32,15 +30,14 @@ _STATUS: dict[tuple[bool, bool, bool], CitationsStatus] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Citations:
+class Citations(NamedTuple):
     """`citations` for the output, as asked for. `unread` are the cited URLs that were not read, as cited; `cited_read`
     counts the distinct read pages among the cited."""
 
     citations: list[str]
     status: CitationsStatus
-    unread: list[str] = field(default_factory=list)
-    cited_read: int = 0
+    unread: list[str]
+    cited_read: int
 
 
 def cite(text: str, extra: list[str], research: ResearchContext) -> Citations:
@@ -48,7 +45,7 @@ def cite(text: str, extra: list[str], research: ResearchContext) -> Citations:
     read = _read_pages(research)
     cited: dict[str, str] = {}  # ids of read sources, in order of first citation, with their URL
     unread: dict[str, str] = {}
-    for url in [*find_urls(text), *(url for entry in extra for url in _urls_of(entry))]:
+    for url in _urls(text, extra):
         canonical = canonical_url(url)
         source = read.get(canonical)
         if source is None:
@@ -72,17 +69,27 @@ def _read_pages(research: ResearchContext) -> dict[str, Source]:
     return pages
 
 
-def _urls_of(entry: str) -> list[str]:
-    """The URLs of one entry of a decision's citations: the entry itself, or those in it (`[title](url)`)."""
-    whole = entry.strip()
-    if re.fullmatch(r"https?://\S+", whole, re.IGNORECASE):
-        return [whole]
-    return find_urls(whole)
+def _urls(text: str, extra: list[str]) -> Iterator[str]:
+    """The URLs of the text, then of each entry of a decision's citations: itself, or those in it (`[title](url)`)."""
+    from agrun_wasm.text.urls_in_text import find_urls
+
+    yield from find_urls(text)
+    for entry in map(str.strip, extra):
+        if re.fullmatch(r"https?://\S+", entry, re.IGNORECASE):
+            yield entry
+        else:
+            yield from find_urls(entry)
 
 
 def has_own_sources(text: str) -> bool:
     """Does the text end with a list of sources of its own?"""
-    return own_sources_start(text[: trailing_fences(text, TRAILING_BLOCKS)]) is not None
+    return _own_sources_start(text, trailing_fences(text, TRAILING_BLOCKS)) is not None
+
+
+def _own_sources_start(text: str, end: int) -> int | None:
+    from agrun_wasm.research.own_sources import own_sources_start
+
+    return own_sources_start(text[:end])
 
 
 def sources_section(citations: list[str], research: ResearchContext) -> str:
@@ -111,7 +118,7 @@ def append_sources(text: str, section: str) -> str:
 def append_disclosure(text: str, sentence: str) -> str:
     """The text with the sentence after its last paragraph, before a list of sources of its own and trailing blocks."""
     end = trailing_fences(text, TRAILING_BLOCKS)
-    own = own_sources_start(text[:end])
+    own = _own_sources_start(text, end)
     return _inserted(text, end if own is None else own, sentence)
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from agrun_wasm.contracts.ports import Clock, Fetch, FetchError, FetchRequest, FetchResponse
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(NamedTuple):
     """What stands before a body. Header names are lower case; `url` is the final one, "" where the port has none."""
 
     status: int

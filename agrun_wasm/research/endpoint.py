@@ -13,19 +13,11 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 from agrun_wasm.contracts.config import WebSearchConfig
 from agrun_wasm.contracts.ports import Clock, Fetch, FetchRequest
 from agrun_wasm.research.download import Download, Head, download
+from agrun_wasm.research.search import SearchFailed
 from agrun_wasm.text.strict_json import JsonTextError, parse_json
 
 TIMEOUT_MS = 10_000
 MAX_BYTES = 2_000_000
-
-
-class SearchFailed(Exception):
-    """A search gave nothing. `error` is a stable word, `message` says what to do."""
-
-    def __init__(self, error: str, message: str) -> None:
-        super().__init__(message)
-        self.error = error
-        self.message = message
 
 
 class EndpointSearch:

@@ -6,8 +6,7 @@ port or the clock.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from agrun_wasm.contracts.ports import FetchError
 from agrun_wasm.research.download import Download, Head
@@ -55,8 +54,7 @@ _MODES: dict[str, Resolved] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(NamedTuple):
     """What was asked for: the URL as given, the method, the mode, the limit of the body, and by which kind of port."""
 
     url: str

@@ -6,8 +6,7 @@ answer is delivered.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from agrun_wasm.contracts.request import RequestedCitations
 from agrun_wasm.contracts.result import AnswerSource
@@ -21,8 +20,7 @@ UNREVIEWED: frozenset[AnswerSource] = frozenset({"direct_final"})
 ANNOTATED: frozenset[AnswerSource] = frozenset({"planner_final", "runtime_finalize", "plan_synthesize"})
 
 
-@dataclass(frozen=True, slots=True)
-class Review:
+class Review(NamedTuple):
     """The verdict on one answer.
 
     deliver: as it is. review: send it back (`attempt` of `max`). disclose: deliver, and say in the text that it falls
