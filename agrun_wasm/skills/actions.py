@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from agrun_wasm.actions.definition import Action, BuiltIn
-from agrun_wasm.contracts.action import ArgSpec, ArgsSchema
 from agrun_wasm.skills.activation import INPUT_FILTER, HandOff, UseSkill
 from agrun_wasm.skills.catalog import ResolveAction, SkillCatalog
 from agrun_wasm.skills.reading import ListSkills, ReadResource, ReadSkill
 from agrun_wasm.skills.tool_action import NAME as EXECUTE_TOOL
 from agrun_wasm.skills.tool_action import ExecuteTool
 
-_SKILL_NAME = ArgSpec(type="string", required=True)
+_SKILL_NAME = {"type": "string", "required": True}
 
 #: name -> capability, effect, isReadOnly, isConcurrencySafe, standalone, aliases
 _TABLE: dict[str, tuple[str, str, bool, bool, bool, list[str]]] = {
@@ -32,7 +31,7 @@ def skill_actions(catalog: SkillCatalog, *, reserved: ResolveAction) -> list[Act
             "list_agent_skills",
             "List the agent skills there are, by name and description.",
             "When it is not clear which skill fits.",
-            {"query": ArgSpec(type="string"), "limit": ArgSpec(type="integer")},
+            {"query": {"type": "string"}, "limit": {"type": "integer"}},
             {},
             ListSkills(catalog),
         ),
@@ -49,10 +48,10 @@ def skill_actions(catalog: SkillCatalog, *, reserved: ResolveAction) -> list[Act
             "Read a file of an agent skill, whole or a window of its lines.",
             "When the skill's instructions point to one of its files.",
             {
-                "skillName": ArgSpec(type="string", description="Left out: the active skill, else the one read last."),
-                "path": ArgSpec(type="string", required=True),
-                "startLine": ArgSpec(type="integer", description="First line, from 1."),
-                "maxLines": ArgSpec(type="integer"),
+                "skillName": {"type": "string", "description": "Left out: the active skill, else the one read last."},
+                "path": {"type": "string", "required": True},
+                "startLine": {"type": "integer", "description": "First line, from 1."},
+                "maxLines": {"type": "integer"},
             },
             {"path": "references/guide.md"},
             ReadResource(catalog),
@@ -61,7 +60,7 @@ def skill_actions(catalog: SkillCatalog, *, reserved: ResolveAction) -> list[Act
             "use_agent_skill",
             "Activate an agent skill that was read, for the rest of the run.",
             "After reading the skill, when its instructions fit the request.",
-            {"skillName": ArgSpec(type="string", description="The skill read last, if left out.")},
+            {"skillName": {"type": "string", "description": "The skill read last, if left out."}},
             {"skillName": "skill-name"},
             UseSkill(catalog),
         ),
@@ -70,9 +69,9 @@ def skill_actions(catalog: SkillCatalog, *, reserved: ResolveAction) -> list[Act
             "Run one tool of the active agent skill.",
             "Only for tools of the active skill, with the arguments that the tool declares.",
             {
-                "skillName": ArgSpec(type="string", description="The active skill; may be left out."),
-                "toolName": ArgSpec(type="string", required=True),
-                "args": ArgSpec(type="object", description="The tool's own arguments."),
+                "skillName": {"type": "string", "description": "The active skill; may be left out."},
+                "toolName": {"type": "string", "required": True},
+                "args": {"type": "object", "description": "The tool's own arguments."},
             },
             {"toolName": "tool_name", "args": {}},
             ExecuteTool(catalog, reserved),
@@ -83,7 +82,7 @@ def skill_actions(catalog: SkillCatalog, *, reserved: ResolveAction) -> list[Act
             "When the next phase belongs to another skill; handoffContext says what is done and what is left.",
             {
                 "skillName": _SKILL_NAME,
-                "handoffContext": ArgSpec(type="string"),
+                "handoffContext": {"type": "string"},
                 "inputFilter": INPUT_FILTER,
             },
             {"skillName": "skill-name", "handoffContext": "What was done, and what is left to do."},
@@ -93,7 +92,7 @@ def skill_actions(catalog: SkillCatalog, *, reserved: ResolveAction) -> list[Act
 
 
 def _action(
-    name: str, description: str, guidance: str, schema: ArgsSchema, example: dict[str, Any], behaviour: Any
+    name: str, description: str, guidance: str, schema: dict[str, Any], example: dict[str, Any], behaviour: Any
 ) -> Action:
     capability, effect, read_only, concurrency_safe, standalone, aliases = _TABLE[name]
     return Action(

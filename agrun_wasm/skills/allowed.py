@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from agrun_wasm.contracts.state import RunState
 from agrun_wasm.skills.catalog import ResolveAction, SkillCatalog
@@ -11,8 +11,7 @@ from agrun_wasm.skills.skill import Skill
 from agrun_wasm.skills.tools import SkillTool
 
 
-@dataclass(frozen=True, slots=True)
-class AllowedTools:
+class AllowedTools(NamedTuple):
     """The named actions and tools of the skill that are known here, and what was made of every other name."""
 
     names: frozenset[str]

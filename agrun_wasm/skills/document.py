@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from agrun_wasm.contracts.errors import ConfigInvalid
 from agrun_wasm.contracts.naming import did_you_mean
@@ -21,8 +20,7 @@ FIELDS = ("name", "description", "license", "compatibility", "metadata", "allowe
 LIMITS = {"name": 64, "description": 1024, "compatibility": 500}
 
 
-@dataclass(frozen=True, slots=True)
-class SkillDocument:
+class SkillDocument(NamedTuple):
     """A parsed SKILL.md. `body` starts with its first non-blank line; line ends are LF."""
 
     name: str

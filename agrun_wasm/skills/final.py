@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from agrun_wasm.skills.tool_action import RESULT_KIND, tool_result_ok
 from agrun_wasm.skills.tools import SkillTool
@@ -16,19 +15,17 @@ from agrun_wasm.skills.tools import SkillTool
 SkipReason = Literal["missing_markdown", "not_ok", "may_not_finalize"]
 
 
-@dataclass(frozen=True, slots=True)
-class DirectFinal:
+class DirectFinal(NamedTuple):
     """What is rendered, and `problems`: `{field, problem}` for each part that was left out."""
 
     markdown: str
-    provenance: str | None = None
-    followups: list[str] = field(default_factory=list)
-    drill_hints: list[dict[str, Any]] = field(default_factory=list)
-    problems: list[dict[str, str]] = field(default_factory=list)
+    provenance: str | None
+    followups: list[str]
+    drill_hints: list[dict[str, Any]]
+    problems: list[dict[str, str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
+class Skipped(NamedTuple):
     """A final result that may not end the run."""
 
     reason: SkipReason

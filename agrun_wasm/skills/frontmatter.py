@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 #: `{code, message}`: what was repaired or breaks the standard without making the skill unusable
 Diagnostic = dict[str, str]
@@ -19,8 +18,7 @@ _MAX_NODES = 5_000
 _MAX_DEPTH = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """A top-level value. `kind` "scalar" is one that YAML reads as a number, a bool or a date; `source` its text."""
 
     value: Any

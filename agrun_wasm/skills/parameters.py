@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, get_args
 
 from agrun_wasm.actions.arguments import ArgFault, CheckedArgs, FaultReason, check_args
@@ -115,7 +114,7 @@ def check_against(parameters: Mapping[str, Any], args: Mapping[str, Any]) -> Che
     fault = checked.fault
     if fault is None and not _is_covered(parameters):
         fault = _schema_fault(without_aliases(parameters), checked.args)
-    return replace(checked, rewrites=rewritten.rewrites, fault=fault)
+    return CheckedArgs(checked.args, rewritten.rewrites, fault)
 
 
 def _is_covered(schema: Any) -> bool:

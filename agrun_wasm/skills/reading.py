@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from agrun_wasm.actions.definition import Prepared, Refused
@@ -32,11 +31,11 @@ def deny_only(entry: PolicyEntry | None) -> PolicyEntry | None:
     return entry if entry is not None and entry.action == "deny" else None
 
 
-@dataclass(frozen=True, slots=True)
 class ListSkills:
     """Names and descriptions of the visible skills, those that share a word with `query` where one is given."""
 
-    catalog: SkillCatalog
+    def __init__(self, catalog: SkillCatalog) -> None:
+        self._catalog = catalog
 
     def prepare(self, _state: RunState, args: dict[str, Any]) -> Prepared | Refused:
         if args.get("limit") is not None and args["limit"] < 1:
@@ -44,7 +43,7 @@ class ListSkills:
         return Prepared(args)
 
     async def execute(self, _context: Any, args: dict[str, Any]) -> dict[str, Any]:
-        visible = self.catalog.visible()
+        visible = self._catalog.visible()
         words = (text_arg(args, "query") or "").casefold().split()
         hits = {s.name: sum(word in f"{s.name} {s.description}".casefold() for word in words) for s in visible}
         chosen = sorted((s for s in visible if hits[s.name]), key=lambda s: -hits[s.name]) if words else visible
@@ -62,31 +61,31 @@ class ListSkills:
         }
 
 
-@dataclass(frozen=True, slots=True)
 class ReadSkill:
     """A skill's instructions, what its tools take, and the paths of its resources."""
 
-    catalog: SkillCatalog
-    resolve: ResolveAction
+    def __init__(self, catalog: SkillCatalog, resolve: ResolveAction) -> None:
+        self._catalog = catalog
+        self._resolve = resolve
 
     def gate(self, _state: RunState, args: dict[str, Any]) -> PolicyEntry | None:
-        skill = self.catalog.get(text_arg(args, "skillName") or "")
-        return deny_only(self.catalog.policy_of(skill)) if skill else None
+        skill = self._catalog.get(text_arg(args, "skillName") or "")
+        return deny_only(self._catalog.policy_of(skill)) if skill else None
 
     def prepare(self, _state: RunState, args: dict[str, Any]) -> Prepared | Refused:
-        skill = self.catalog.get_visible(args["skillName"])
+        skill = self._catalog.get_visible(args["skillName"])
         if skill is None:
-            return Refused(self.catalog.unknown(args["skillName"]))
+            return Refused(self._catalog.unknown(args["skillName"]))
         return Prepared({**args, "skillName": skill.name})
 
     async def execute(self, _context: Any, args: dict[str, Any]) -> dict[str, Any]:
-        skill = self.catalog.get_visible(args["skillName"])
+        skill = self._catalog.get_visible(args["skillName"])
         if skill is None:
-            raise LookupError(self.catalog.unknown(args["skillName"]))
+            raise LookupError(self._catalog.unknown(args["skillName"]))
         output: dict[str, Any] = {"kind": "agent_skill", "name": skill.name, "description": skill.description}
         if skill.compatibility:
             output["compatibility"] = skill.compatibility
-        output["tools"] = [tool.describe() for tool in offered_tools(self.catalog, skill, self.resolve).values()]
+        output["tools"] = [tool.describe() for tool in offered_tools(self._catalog, skill, self._resolve).values()]
         if skill.has_tools_file and not skill.trusted:
             output["note"] = "The tools of this skill are not trusted here and cannot be run; its instructions apply."
         if skill.resources:
@@ -100,25 +99,25 @@ class ReadSkill:
         }
 
 
-@dataclass(frozen=True, slots=True)
 class ReadResource:
     """A file of a skill, or a window of its lines."""
 
-    catalog: SkillCatalog
+    def __init__(self, catalog: SkillCatalog) -> None:
+        self._catalog = catalog
 
     def gate(self, state: RunState, args: dict[str, Any]) -> PolicyEntry | None:
-        skill = self.catalog.get(self._skill_name(state, args) or "")
-        return deny_only(self.catalog.policy_of(skill)) if skill else None
+        skill = self._catalog.get(self._skill_name(state, args) or "")
+        return deny_only(self._catalog.policy_of(skill)) if skill else None
 
     def prepare(self, state: RunState, args: dict[str, Any]) -> Prepared | Refused:
         name = self._skill_name(state, args)
         if name is None:
             return Refused("no skill is active and none has been read; read one first with read_agent_skill")
-        skill = self.catalog.get_visible(name)
+        skill = self._catalog.get_visible(name)
         if skill is None:
-            return Refused(self.catalog.unknown(name))
-        active = self.catalog.get(state.agent_skill_context.active or "")
-        if skill is not active and not has_read(state, self.catalog, skill):
+            return Refused(self._catalog.unknown(name))
+        active = self._catalog.get(state.agent_skill_context.active or "")
+        if skill is not active and not has_read(state, self._catalog, skill):
             return Refused(f"the skill {skill.name!r} has not been read; read it first with read_agent_skill")
         for key in ("startLine", "maxLines"):
             if args.get(key) is not None and args[key] < 1:
@@ -129,9 +128,9 @@ class ReadResource:
         return Prepared({**args, "skillName": skill.name, "path": path})
 
     async def execute(self, _context: Any, args: dict[str, Any]) -> dict[str, Any]:
-        skill = self.catalog.get_visible(args["skillName"])
+        skill = self._catalog.get_visible(args["skillName"])
         if skill is None:
-            raise LookupError(self.catalog.unknown(args["skillName"]))
+            raise LookupError(self._catalog.unknown(args["skillName"]))
         limit = args.get("maxLines")
         window = window_of(
             skill.resources[args["path"]], int(args.get("startLine") or 1), None if limit is None else int(limit)

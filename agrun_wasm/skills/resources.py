@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
 def path_inside(path: str) -> str | None:
@@ -24,8 +24,7 @@ def path_inside(path: str) -> str | None:
     return "/".join(parts) or None
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(NamedTuple):
     """Lines `start_line` to `end_line` of a text (from 1; an empty window ends before it starts)."""
 
     text: str

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
@@ -27,8 +26,7 @@ CONTROL_KEYS = ("skillName", "toolName", "args", "reasoning")
 Steps = tuple[tuple[str, dict[str, Any]], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class LiftedArgs:
+class LiftedArgs(NamedTuple):
     """The action's args under their three keys, and the other keys: lifted into args, or dropped beside full ones."""
 
     args: dict[str, Any]
@@ -47,17 +45,17 @@ def lift_args(args: Mapping[str, Any]) -> LiftedArgs:
     return LiftedArgs(canonical, keys if lifts else (), () if lifts else keys)
 
 
-@dataclass(frozen=True, slots=True)
 class ExecuteTool:
     """Runs a tool of the active skill on checked arguments."""
 
-    catalog: SkillCatalog
-    resolve: ResolveAction
+    def __init__(self, catalog: SkillCatalog, resolve: ResolveAction) -> None:
+        self._catalog = catalog
+        self._resolve = resolve
 
     def gate(self, state: RunState, args: dict[str, Any]) -> PolicyEntry | None:
         named = text_arg(args, "skillName") or state.agent_skill_context.active or ""
-        skill = self.catalog.get(named)
-        return self.catalog.policy_of(skill, text_arg(args, "toolName")) if skill else None
+        skill = self._catalog.get(named)
+        return self._catalog.policy_of(skill, text_arg(args, "toolName")) if skill else None
 
     def prepare(self, state: RunState, args: dict[str, Any]) -> Prepared | Refused:
         lifted = lift_args(args)
@@ -91,21 +89,21 @@ class ExecuteTool:
         active = state.agent_skill_context.active
         if active is None:
             return "no skill is active; activate one with use_agent_skill first", "preflight_failed"
-        skill = self.catalog.get_visible(active)
+        skill = self._catalog.get_visible(active)
         if skill is None:
             return f"the active skill {active!r} is not available here", "preflight_failed"
-        if skill_name is not None and self.catalog.get(skill_name) is not skill:
+        if skill_name is not None and self._catalog.get(skill_name) is not skill:
             return f"the active skill is {skill.name!r}, not {skill_name!r}; leave skillName out", "preflight_failed"
-        if action := self.resolve(tool_name):
+        if action := self._resolve(tool_name):
             return f"{tool_name!r} is no skill tool but the action {action}; call {action} itself", "preflight_failed"
-        tools = offered_tools(self.catalog, skill, self.resolve)
+        tools = offered_tools(self._catalog, skill, self._resolve)
         if tool_name not in tools:
             return _no_such_tool(skill, tools, tool_name), "skill_tool_unknown"
         return tools[tool_name]
 
     async def execute(self, context: Any, args: dict[str, Any]) -> dict[str, Any]:
         state: RunState = context.state
-        skill = self.catalog.get_visible(state.agent_skill_context.active or "")
+        skill = self._catalog.get_visible(state.agent_skill_context.active or "")
         tool = skill.tools.get(args["toolName"]) if skill else None
         if skill is None or tool is None:
             raise LookupError(f"the tool {args['toolName']!r} is not available any more")

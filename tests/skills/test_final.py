@@ -83,8 +83,8 @@ FINAL = {"resultKind": "final", "markdown": "# A"}
         (output({"resultKind": "final", "markdown": "  \n"}), tool(), Skipped("missing_markdown")),
         (output({"resultKind": "final", "markdown": ["# A"]}), tool(), Skipped("missing_markdown")),
         (output(["# A"], "final"), tool(), Skipped("missing_markdown")),
-        (output(FINAL), tool(), DirectFinal("# A")),
-        (output({"markdown": "# A", "ok": None}, "final"), tool(), DirectFinal("# A")),
+        (output(FINAL), tool(), DirectFinal("# A", None, [], [], [])),
+        (output({"markdown": "# A", "ok": None}, "final"), tool(), DirectFinal("# A", None, [], [], [])),
     ],
 )
 def test_direct_final(value: Any, by: SkillTool | None, expected: DirectFinal | Skipped | None) -> None:
@@ -115,7 +115,7 @@ def test_parts_of_a_wrong_type_are_left_out(extra: dict[str, Any], fields: list[
 
 def test_text() -> None:
     hint = {"match_header": "A", "label": "L", "prompt": "P", "more": [1]}
-    final = DirectFinal("\n \n  # A\n\n```g3-followups\n[]\n```\n\n\n", "_log_\n", ["Hoe één?", '"次"'], [hint])
+    final = DirectFinal("\n \n  # A\n\n```g3-followups\n[]\n```\n\n\n", "_log_\n", ["Hoe één?", '"次"'], [hint], [])
     assert direct_final_text(final) == (
         "  # A\n\n```g3-followups\n[]\n```\n\n_log_\n\n"
         '```g3-followups\n["Hoe één?","\\"次\\""]\n```\n\n'
