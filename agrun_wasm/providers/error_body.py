@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from agrun_wasm.text.shorten import one_line
 
@@ -23,13 +22,10 @@ MESSAGE_LIMIT = 300
 _ECHOES = frozenset({"input", "ctx", "body", "request", "messages"})
 #: where a message stands, first that holds a text
 _MESSAGE_KEYS = ("message", "msg", "detail", "error_description", "description", "title", "reason")
-_NOT_SHOWN = re.compile(
-    r"<!--.*?(?:-->|\Z)|<(script|style)\b.*?(?:</\1\s*>|\Z)|<[^>]*(?:>|\Z)", re.DOTALL | re.IGNORECASE
-)
+_NOT_SHOWN = r"(?is)<!--.*?(?:-->|\Z)|<(script|style)\b.*?(?:</\1\s*>|\Z)|<[^>]*(?:>|\Z)"
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorBody:
+class ErrorBody(NamedTuple):
     """An error body, read.
 
     `number` is an HTTP status that the error names, `kinds` are the words it names itself by (type, status, code, in
@@ -92,7 +88,7 @@ def read_payload(payload: Any) -> ErrorBody:
 def head_of(text: str) -> str:
     """The readable head of a body that is no JSON; of an HTML page what a person would see of it."""
     if text.lstrip()[:1] == "<":
-        text = _NOT_SHOWN.sub(" ", text) or text
+        text = re.sub(_NOT_SHOWN, " ", text) or text
     return one_line(text, MESSAGE_LIMIT)
 
 

@@ -122,9 +122,7 @@ HINTS: dict[str, str] = {
 
 _FALLBACK_STATUS = frozenset({400, 404, 422})
 #: "tool" or "function" as a word, or inside a name: tool_choice, functionCall, supportsTools; not in "functionality"
-_TOOL_WORD = re.compile(
-    r"(?:(?<![A-Za-z])(?i:tool|function)|(?<=[a-z])(?:Tool|Function))(?i:s|[ _-]?call(?:s|ing)?)?(?![a-z])"
-)
+_TOOL_WORD = r"(?:(?<![A-Za-z])(?i:tool|function)|(?<=[a-z])(?:Tool|Function))(?i:s|[ _-]?call(?:s|ing)?)?(?![a-z])"
 
 
 def http_error(status: int, headers: Mapping[str, str], body: str, *, now: float) -> ProviderError:
@@ -160,7 +158,7 @@ def code_of_status(status: int | None, kinds: tuple[str, ...] = ()) -> str:
 
 def names_tools(words: str) -> bool:
     """Does the text of an error body name tools or functions?"""
-    return _TOOL_WORD.search(words) is not None
+    return re.search(_TOOL_WORD, words) is not None
 
 
 def bad_response(message: str, *, partial_text: str = "") -> ProviderError:

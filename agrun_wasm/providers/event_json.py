@@ -81,7 +81,14 @@ def request_json(request: ModelRequest) -> dict[str, Any]:
                 mode="json",
                 by_alias=True,
                 include={
-                    "role", "text", "images", "tool_calls", "tool_call_id", "tool_name", "is_error", "provider_data",
+                    "role",
+                    "text",
+                    "images",
+                    "tool_calls",
+                    "tool_call_id",
+                    "tool_name",
+                    "is_error",
+                    "provider_data",
                 },
             )
             for message in request.messages

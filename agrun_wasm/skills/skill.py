@@ -15,7 +15,7 @@ from agrun_wasm.skills.document import lf, parse_document
 from agrun_wasm.skills.frontmatter import Diagnostic, diagnostic
 from agrun_wasm.skills.resources import path_inside
 from agrun_wasm.skills.tools import FILE as TOOLS_FILE
-from agrun_wasm.skills.tools import SkillTool, load_tools
+from agrun_wasm.skills.tools import SkillTool
 from agrun_wasm.skills.trusted import TRUSTED
 
 DOCUMENT_FILE = "SKILL.md"
@@ -58,6 +58,8 @@ class Skill:
         trusted = trust_tools or digest in TRUSTED
         tools: dict[str, SkillTool] = {}
         if trusted and TOOLS_FILE in texts:
+            from agrun_wasm.skills.tool_file import load_tools
+
             tools, faults = load_tools(texts[TOOLS_FILE], document.name)
             diagnostics += faults
         return cls(

@@ -1,27 +1,17 @@
-"""Skill tools: the decorator, the tool as a value, and how the text of tools.py becomes tools.
+"""Skill tools: the decorator, the tool as a value, and the kinds of its results.
 
-The text is run only for skills whose tools are trusted (`skill`); whatever goes wrong in it is a diagnostic, never an
-exception, so that the skill still loads. Knows nothing of actions or a run.
+Knows nothing of actions or a run, nor of how a file's tools are found (`tool_file`).
 """
 
 from __future__ import annotations
 
-import hashlib
 import inspect
-import re
-import sys
-import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from agrun_wasm.actions.arguments import CheckedArgs
 from agrun_wasm.contracts.action import ArgsSchema
-from agrun_wasm.contracts.errors import ConfigInvalid
-from agrun_wasm.skills.document import lf
-from agrun_wasm.skills.frontmatter import Diagnostic, diagnostic
-from agrun_wasm.skills.parameters import check_against, check_parameters, specs_of, without_aliases
+from agrun_wasm.skills.parameters import check_against, specs_of, without_aliases
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -36,8 +26,7 @@ def is_terminal_kind(kind: str | None) -> bool:
     return kind not in NON_TERMINAL_KINDS
 
 
-@dataclass(frozen=True, slots=True)
-class _Declared:
+class Declared(NamedTuple):
     """What the decorator was given, unchecked: a fault must name the tool, not end the module."""
 
     description: Any
@@ -62,14 +51,19 @@ def skill_tool(
     """
 
     def mark(function: F) -> F:
-        setattr(function, _MARK, _Declared(description, parameters, result_kind, may_finalize))
+        setattr(function, _MARK, Declared(description, parameters, result_kind, may_finalize))
         return function
 
     return mark
 
 
-@dataclass(frozen=True)
-class SkillTool:
+def declared_of(value: Any) -> Declared | None:
+    """What `skill_tool` was given for this value, None where it is no tool."""
+    declared = getattr(value, _MARK, None)
+    return declared if isinstance(declared, Declared) and callable(value) else None
+
+
+class SkillTool(NamedTuple):
     """One tool. `parameters` is its JSON Schema with aliases, `accepts` the names its function takes (None: any)."""
 
     name: str
@@ -107,77 +101,3 @@ class SkillTool:
 def check_tool_args(tool: SkillTool, args: Mapping[str, Any]) -> CheckedArgs:
     """Arguments under canonical names, the rewrites made on the way, and the first fault with its path inside args."""
     return check_against(tool.parameters, args)
-
-
-def load_tools(text: str, skill_name: str) -> tuple[dict[str, SkillTool], list[Diagnostic]]:
-    """Runs the text in a private module of its own and collects its tools, in the order of the file."""
-    module, fault = _run(lf(text), skill_name)
-    if module is None:
-        return {}, [diagnostic("tools_failed", fault)]
-    tools: dict[str, SkillTool] = {}
-    diagnostics: list[Diagnostic] = []
-    for value in list(vars(module).values()):
-        declared = getattr(value, _MARK, None)
-        if not isinstance(declared, _Declared) or not callable(value):
-            continue
-        name = getattr(value, "__name__", "")
-        try:
-            tools[name] = _tool(name, value, declared)
-        except ConfigInvalid as error:
-            diagnostics.append(diagnostic("tool_invalid", f"{FILE}: {error.message}; this tool was left out"))
-    if not tools and not diagnostics:
-        diagnostics.append(diagnostic("no_tools", f"{FILE} defines no function with @skill_tool"))
-    return tools, diagnostics
-
-
-def _run(text: str, skill_name: str) -> tuple[ModuleType | None, str]:
-    file = f"{skill_name}/{FILE}"
-    digest = hashlib.sha256(f"{skill_name}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()
-    # The name derives from the content, so that loading a skill again and again leaves one entry; dataclasses and
-    # annotations look their module up in sys.modules, during the import and later.
-    module = ModuleType(f"_agrun_skill_{re.sub(r'[^a-z0-9]', '_', skill_name.lower())}_{digest[:16]}")
-    module.__file__ = file
-    sys.modules[module.__name__] = module
-    try:
-        exec(compile(text, file, "exec", dont_inherit=True), vars(module))
-    except (Exception, SystemExit) as error:
-        sys.modules.pop(module.__name__, None)
-        return None, f"{FILE} cannot be loaded: {_place(error, file)}{type(error).__name__}: {error}"
-    return module, ""
-
-
-def _place(error: BaseException, file: str) -> str:
-    """`line 7: ` for the innermost line of the tool file that the error passed."""
-    if isinstance(error, SyntaxError) and error.lineno:
-        return f"line {error.lineno}: "
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
-    return f"line {lines[-1]}: " if lines else ""
-
-
-def _tool(name: str, function: Callable[..., Any], declared: _Declared) -> SkillTool:
-    where = f"tool {name!r}"
-    description = declared.description or (inspect.getdoc(function) or "").split("\n\n")[0]
-    if not isinstance(description, str):
-        raise ConfigInvalid(f"{where}: 'description' must be a string")
-    if declared.result_kind is not None and not isinstance(declared.result_kind, str):
-        raise ConfigInvalid(f"{where}: 'result_kind' must be a string")
-    if not isinstance(declared.may_finalize, bool):
-        raise ConfigInvalid(f"{where}: 'may_finalize' must be True or False")
-    parameters = {"type": "object", "properties": {}} if declared.parameters is None else declared.parameters
-    check_parameters(parameters, where)
-    return SkillTool(
-        name=name,
-        description=" ".join(description.split()),
-        parameters=parameters,
-        function=function,
-        result_kind=declared.result_kind or None,
-        may_finalize=declared.may_finalize,
-        accepts=_accepted(function),
-    )
-
-
-def _accepted(function: Callable[..., Any]) -> frozenset[str] | None:
-    parameters = inspect.signature(function).parameters.values()
-    if any(p.kind is p.VAR_KEYWORD for p in parameters):
-        return None
-    return frozenset(p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY))

@@ -8,7 +8,8 @@ import typing
 import pytest
 
 from agrun_wasm.skills.skill import Skill
-from agrun_wasm.skills.tools import SkillTool, is_terminal_kind, load_tools, skill_tool
+from agrun_wasm.skills.tool_file import load_tools
+from agrun_wasm.skills.tools import SkillTool, is_terminal_kind, skill_tool
 from tests.skills.samples import TIDE_TOOLS, codes, skill
 
 HEAD = "from agrun_wasm import skill_tool\n"
