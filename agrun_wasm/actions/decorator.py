@@ -6,7 +6,8 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, get_type_hints
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, PydanticSchemaGenerationError, TypeAdapter, ValidationError
+from pydantic.errors import PydanticInvalidForJsonSchema
 
 from agrun_wasm.actions.context import ActionContext
 from agrun_wasm.actions.definition import Action
@@ -16,6 +17,8 @@ _ARG_TYPES = ("string", "number", "integer", "boolean", "array", "object")
 
 
 def action(
+    function: Any = None,
+    /,
     *,
     name: str | None = None,
     description: str | None = None,
@@ -35,7 +38,12 @@ def action(
     first paragraph unless given. Raises CONFIG_INVALID for a hint that JSON cannot express.
     """
 
+    if function is not None:
+        raise ConfigInvalid("@action needs its tier in brackets: @action(tier=0) runs, tier 1 or 2 asks, 3 is denied")
+
     def make(function: Callable[..., Any]) -> Action:
+        if not inspect.isroutine(function):
+            raise ConfigInvalid(f"@action: takes a function, not {type(function).__name__}")
         label = name or function.__name__
         # Types defined in the function that the action is made in, as in a test or a notebook cell.
         caller = inspect.currentframe()
@@ -87,6 +95,11 @@ class _Signature:
         parameters = list(inspect.signature(function).parameters.values())
         self._takes_context = bool(parameters) and parameters[0].name == "context"
         own = parameters[1:] if self._takes_context else parameters
+        for parameter in own:
+            if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL):
+                raise ConfigInvalid(f"action {label!r}: parameter {parameter.name!r} must be usable by its name")
+            if hints.get(parameter.name) is ActionContext:
+                raise ConfigInvalid(f"action {label!r}: name the context parameter 'context', and put it first")
         self._open = any(p.kind is p.VAR_KEYWORD for p in own)
         named = [p for p in own if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
         self._model: type[BaseModel] | None = None
@@ -95,7 +108,7 @@ class _Signature:
             self._model_parameter = named[0].name
         self._parameters = {p.name: (hints.get(p.name, Any), p.default) for p in named}
         self._adapters = {
-            key: TypeAdapter(hint)
+            key: _adapter(hint, label, key)
             for key, (hint, _) in self._parameters.items()
             if self._model is None and hint is not Any
         }
@@ -117,7 +130,10 @@ class _Signature:
         for key, (hint, default) in self._parameters.items():
             if hint is Any:
                 raise ConfigInvalid(f"action {self._label!r}: parameter {key!r} needs a type hint")
-            schema = self._adapters[key].json_schema(by_alias=True)
+            try:
+                schema = self._adapters[key].json_schema(by_alias=True)
+            except PydanticInvalidForJsonSchema:
+                raise _inexpressible(self._label, key) from None
             spec = _arg_spec(schema, schema.get("$defs", {}), self._label, key)
             keys[key] = {**spec, "required": default is inspect.Parameter.empty}
         return keys
@@ -138,6 +154,17 @@ class _Signature:
             raise ValueError(f"argument {where or 'value'}: {first['msg']}") from None
         value = self._function(*leading, **keywords)
         return await value if inspect.isawaitable(value) else value
+
+
+def _adapter(hint: Any, label: str, key: str) -> TypeAdapter[Any]:
+    try:
+        return TypeAdapter(hint)
+    except PydanticSchemaGenerationError:
+        raise _inexpressible(label, key) from None
+
+
+def _inexpressible(label: str, key: str) -> ConfigInvalid:
+    return ConfigInvalid(f"action {label!r}: parameter {key!r} has a type that argsSchema cannot express")
 
 
 def _properties(schema: Mapping[str, Any], defs: Mapping[str, Any], label: str, at: str) -> dict[str, Any]:
@@ -163,7 +190,7 @@ def _arg_spec(schema: Mapping[str, Any], defs: Mapping[str, Any], label: str, at
     if kind is None and "enum" in schema:
         kind = {str: "string", bool: "boolean", int: "integer", float: "number"}.get(type(schema["enum"][0]))
     if kind not in _ARG_TYPES:
-        raise ConfigInvalid(f"action {label!r}: parameter {at!r} has a type that argsSchema cannot express")
+        raise _inexpressible(label, at)
     spec: dict[str, Any] = {"type": kind}
     if "enum" in schema:
         spec["enum"] = list(schema["enum"])

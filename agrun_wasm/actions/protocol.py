@@ -13,8 +13,11 @@ from typing import Any, Literal, cast
 from pydantic import BaseModel
 
 from agrun_wasm.contracts.effects import EffectOnState
+from agrun_wasm.text.shorten import one_line
 from agrun_wasm.text.strict_json import parse_json
 
+#: characters of a summary that the runtime makes
+SUMMARY_CHARS = 120
 CONTROLS = ("continue", "complete")
 
 
@@ -79,8 +82,7 @@ def _model(value: Any) -> Any:
 def summarise(output: Any) -> str:
     """A short readable line for the action history."""
     text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
-    line = " ".join(text.split())
-    return line if len(line) <= 120 else line[:119] + "…"
+    return one_line(text, SUMMARY_CHARS)
 
 
 def completed_text(output: Any) -> tuple[str, dict[str, Any]]:

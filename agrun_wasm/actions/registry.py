@@ -1,6 +1,6 @@
 """The registry: every action of a runtime by name and alias. Rules: document 2, 2.4 Registry.
 
-Owns names. What is offered at a given moment is decided by `availability` and the policy.
+Owns names. What is offered at a given moment is the planner's surface.
 """
 
 from __future__ import annotations
@@ -10,12 +10,17 @@ from collections.abc import Iterable, Iterator
 from agrun_wasm.actions.definition import Action
 from agrun_wasm.contracts.action import ActionInfo
 
-#: tool names of the planner's own decisions; ask_clarification is an action
-DECISION_TOOLS = ("plan", "finalize", "final_answer")
+#: native tools of the planner's own decisions -> the decision's type; ask_clarification is an action
+DECISION_TOOLS = {"plan": "plan", "finalize": "finalize", "final_answer": "final"}
+
+
+def bare_name(named: str) -> str:
+    """A name as a model may have written it, without blanks, `functions.` and capitals (2.3)."""
+    return named.strip().removeprefix("functions.").casefold()
 
 
 class Registry:
-    """Actions in registration order. Names are unique; aliases equal no name and no other alias."""
+    """Actions in registration order. Whoever builds one asks `name_conflicts` first; a later namesake replaces."""
 
     def __init__(self, actions: Iterable[Action]) -> None:
         self._actions: dict[str, Action] = {}
@@ -28,9 +33,6 @@ class Registry:
 
     def __iter__(self) -> Iterator[Action]:
         return iter(self._actions.values())
-
-    def __len__(self) -> int:
-        return len(self._actions)
 
     @property
     def names(self) -> list[str]:
@@ -46,7 +48,7 @@ class Registry:
             found = self._actions.get(spelled) or self._aliases.get(spelled)
             if found:
                 return found
-        return self._folded.get(named.strip().removeprefix("functions.").casefold())
+        return self._folded.get(bare_name(named))
 
     def name_of(self, named: str) -> str | None:
         """The registered name that `named` is, exactly or as an alias."""

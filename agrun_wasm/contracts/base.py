@@ -7,9 +7,6 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
-#: A value that JSON can hold. (`object` would force casts everywhere; the checks are made at run time.)
-Json = Any
-
 
 class Contract(BaseModel):
     """A pydantic model of something that crosses a border or is saved."""

@@ -7,7 +7,7 @@ used; ports, hooks and adapters are no part of a config.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, SecretStr, field_validator
 from pydantic.json_schema import SkipJsonSchema
@@ -48,6 +48,12 @@ class ProviderConfig(Contract):
     settings: dict[str, Any] = {}
     timeout_ms: AtLeastOne = 60_000
     retry: RetryConfig = Field(default_factory=RetryConfig)
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """`"name:model"` in its long form."""
+        name, _, model = text.partition(":")
+        return cls(name=name, model=model)
 
 
 class GuardrailConfig(Contract):
@@ -156,7 +162,4 @@ class RuntimeConfig(Contract):
 
     def provider_config(self) -> ProviderConfig:
         """`"name:model"` in its long form."""
-        if isinstance(self.provider, ProviderConfig):
-            return self.provider
-        name, _, model = self.provider.partition(":")
-        return ProviderConfig(name=name, model=model)
+        return self.provider if isinstance(self.provider, ProviderConfig) else ProviderConfig.of(self.provider)

@@ -42,7 +42,7 @@ class AgrunError(Exception):
     code: ClassVar[str] = "AGRUN_ERROR"
 
     def __init__(self, message: str, *, hint: str = "", details: dict[str, Any] | None = None) -> None:
-        super().__init__(message)
+        super().__init__(f"{message}\n{hint}" if hint else message)
         self.message = message
         self.hint = hint
         self.details = details or {}

@@ -15,7 +15,7 @@ from pydantic import PrivateAttr
 from agrun_wasm.contracts.base import Contract
 from agrun_wasm.contracts.request import ImagePart
 
-Purpose = Literal["planner", "repair", "finalizer", "section", "intro", "outro", "other"]
+Purpose = Literal["planner", "repair", "finalizer", "section", "intro", "outro"]
 FinishReason = Literal["stop", "tool_calls", "length", "content_filter"]
 
 
@@ -143,15 +143,3 @@ class ModelReply:
     usage: TokenUsage
     raw_reason: str | None = None
     provider_data: dict[str, Any] | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """As the journal keeps it."""
-        return {
-            "text": self.text,
-            "reasoning": self.reasoning,
-            "toolCalls": [call.to_json() for call in self.tool_calls],
-            "finish": self.finish,
-            "usage": self.usage.to_json(),
-            "rawReason": self.raw_reason,
-            "providerData": self.provider_data,
-        }

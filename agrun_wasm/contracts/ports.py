@@ -5,7 +5,7 @@ A run is cancelled by cancelling its task: every port lets `asyncio.CancelledErr
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
@@ -84,12 +84,6 @@ class Ids(Protocol):
     """New ids. Only runs and sessions draw one; every other id derives from the run's and a sequence number."""
 
     def new(self, kind: Literal["run", "session"]) -> str: ...
-
-
-class Journal(Protocol):
-    """`await journal.once(key, call)`: runs `call` the first time, gives its recorded JSON ever after."""
-
-    async def once(self, key: str, call: Callable[[], Awaitable[Any]]) -> Any: ...
 
 
 class Store(Protocol):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from pydantic import Field
+
 from agrun_wasm.contracts.base import Contract
 from agrun_wasm.contracts.errors import ErrorInfo
 from agrun_wasm.contracts.events import RunEvent
@@ -58,10 +60,10 @@ class RunResult(Contract):
     terminalized_by: AnswerSource
     error: ErrorInfo | None = None
     usage: Usage
-    cycles: list[CycleRecord]
-    steps: list[RunEvent]
+    cycles: list[CycleRecord] = Field(repr=False)
+    steps: list[RunEvent] = Field(repr=False)
     diagnostics: dict[str, Any] = {}
-    state: dict[str, Any]
+    state: dict[str, Any] = Field(repr=False)
 
     @property
     def text(self) -> str:

@@ -211,7 +211,7 @@ class RunState(Contract):
     calls_made: int = 0
     cycle: CycleState | None = None
     cycles_started: int = 0
-    transcript: list[Message] = []
+    transcript: list[Message] = Field(default=[], repr=False)
     observations: list[str] = []
     tool_context: ToolContext = Field(default_factory=ToolContext)
     research_context: ResearchContext = Field(default_factory=ResearchContext)
@@ -220,10 +220,10 @@ class RunState(Contract):
     loop_state: LoopState = Field(default_factory=LoopState)
     approvals: Approvals = Field(default_factory=Approvals)
     budgets: Budgets
-    history: list[Turn] = []
+    history: list[Turn] = Field(default=[], repr=False)
     usage: Usage = Field(default_factory=Usage)
-    cycles: list[CycleRecord] = []
-    steps: list[RunEvent] = []
+    cycles: list[CycleRecord] = Field(default=[], repr=False)
+    steps: list[RunEvent] = Field(default=[], repr=False)
     diagnostics: dict[str, Any] = {}
     output: dict[str, Any] | None = None
     final_answer_source: AnswerSource | None = None

@@ -5,9 +5,8 @@ Owns the wording. Values are never echoed, since a config holds keys and headers
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import UnionType
-from typing import Any, TypeVar, Union, get_args, get_origin
+from collections.abc import Callable
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -87,6 +86,4 @@ def _models_under(model: type[BaseModel], part: int | str) -> list[type[BaseMode
 def _models_in(annotation: Any) -> list[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
-    if get_origin(annotation) in (Union, UnionType, list, dict, tuple, Mapping) or get_args(annotation):
-        return [found for arg in get_args(annotation) for found in _models_in(arg)]
-    return []
+    return [found for arg in get_args(annotation) for found in _models_in(arg)]

@@ -7,6 +7,7 @@ resolve, available, args, preflight, guardrail, policy, judge, execute, check, r
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, cast
@@ -62,7 +63,9 @@ def check_call(ctx: RunContext, call: CallState, key: str | None) -> Ready | Rej
     entry = extras.gate(ctx.state, given) if extras and extras.gate else None
     if entry is not None and entry.action == "deny":
         decision = tightened_by_skill(ctx.surface.policy(action), entry)
-        return _denied(ctx, decision, where, quiet=key == "planIndex")
+        if key != "planIndex":  # a plan's validation reports a problem instead of the step (2.7)
+            ctx.emit("policy-denied", **decision.to_json(), **where)
+        return Rejected(_denied(decision), "policy_not_allow")
     checked = check_args(action.args_schema, given)
     if checked.rewrites:
         ctx.emit("action-args-alias-rewrite", actionName=action.name, rewrites=checked.rewrites, **where)
@@ -98,7 +101,7 @@ async def authorise(ctx: RunContext, ready: Ready, where: dict[str, int]) -> Pol
     """Policy, judge and hook for a call that nobody has approved yet."""
     decision = tightened_by_skill(ctx.surface.policy(ready.action), ready.skill_entry)
     if ctx.ports.judge is not None and needs_judge(ready.action, decision):
-        decision = await _judge(ctx, ready, decision)
+        decision = await _judge(ctx, ctx.ports.judge, ready, decision)
         ctx.emit("action-permission-judge", **decision.to_json(), **where)
     hook = ctx.ports.hooks.get("beforeAction")
     if hook is not None and decision.action != "deny":
@@ -108,17 +111,16 @@ async def authorise(ctx: RunContext, ready: Ready, where: dict[str, int]) -> Pol
 
 def deny(ctx: RunContext, decision: PolicyDecision, where: dict[str, int]) -> CallOutcome:
     """Step policy-denied and what the model is told."""
-    return _denied(ctx, decision, where, quiet=False).outcome
+    ctx.emit("policy-denied", **decision.to_json(), **where)
+    return _denied(decision)
 
 
-async def _judge(ctx: RunContext, ready: Ready, decision: PolicyDecision) -> PolicyDecision:
-    if ctx.ports.judge is None:
-        return decision
+async def _judge(ctx: RunContext, judge: Callable[..., Any], ready: Ready, decision: PolicyDecision) -> PolicyDecision:
     try:
         action, reason = await bounded(
-            ask_judge(ctx.ports.judge, decision, deepcopy(ready.args)),
+            ask_judge(judge, decision, deepcopy(ready.args)),
             clock=ctx.clock,
-            stop=ctx.stop.waiter(model_call=False),
+            stop=ctx.stop.cuts_actions,
             timeout_ms=JUDGE_TIMEOUT_MS,
             deadline_at=ctx.deadline_at,
         )
@@ -163,7 +165,7 @@ async def call_hook(ctx: RunContext, name: str, *args: Any) -> Any:
     return await bounded(
         run(),
         clock=ctx.clock,
-        stop=ctx.stop.waiter(model_call=False),
+        stop=ctx.stop.cuts_actions,
         timeout_ms=HOOK_TIMEOUT_MS,
         deadline_at=ctx.deadline_at,
     )
@@ -205,9 +207,6 @@ def _bad_args(
     )
 
 
-def _denied(ctx: RunContext, decision: PolicyDecision, where: dict[str, int], *, quiet: bool) -> Rejected:
-    if not quiet:  # a plan's validation reports a problem instead of the step (2.7)
-        ctx.emit("policy-denied", **decision.to_json(), **where)
+def _denied(decision: PolicyDecision) -> CallOutcome:
     text = f"not run: {decision.action_name} is denied by policy ({decision.reason})"
-    outcome = CallOutcome(kind="policy_denied", ok=False, summary="denied by policy", error=text, observation=text)
-    return Rejected(outcome, "policy_not_allow")
+    return CallOutcome(kind="policy_denied", ok=False, summary="denied by policy", error=text, observation=text)

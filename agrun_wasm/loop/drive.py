@@ -19,6 +19,7 @@ from agrun_wasm.loop.observe import observe
 from agrun_wasm.loop.outcome import Answer, Blocked, Failed, GoOn, Outcome, OutOfBudget, WriteAnswer
 from agrun_wasm.loop.telling import tell_interrupted
 from agrun_wasm.loop.waiting import DeadlineReached, Stopped
+from agrun_wasm.planner.mode import planner_mode
 from agrun_wasm.session.approvals import Resolution
 from agrun_wasm.text.shorten import head
 
@@ -28,8 +29,7 @@ _log = logging.getLogger("agrun_wasm")
 async def start(ctx: RunContext) -> None:
     """A new run."""
     ctx.emit("run-started", prompt=head(ctx.state.request.prompt, 200), maxSteps=ctx.state.budgets.steps_left)
-    mode, asked = ctx.state.planner_mode, ctx.config.planner_mode
-    reason = "auto resolves to native tools" if asked == "auto" else "set by plannerMode"
+    mode, reason = planner_mode(ctx.config)
     ctx.emit("planner-mode-resolved", mode=mode, reason=reason)
     await _drive(ctx, None)
 

@@ -7,7 +7,10 @@ from typing import Any
 
 from agrun_wasm.contracts.effects import (
     EffectOnState,
+    HandoffCycle,
     PatchPreviewed,
+    Published,
+    QuestionAsked,
     SearchDone,
     SkillActivated,
     SkillHandoff,
@@ -24,9 +27,8 @@ from agrun_wasm.workspace.narrowing import record_growth, record_preview
 def apply_effects(ctx: RunContext, effects: tuple[EffectOnState, ...]) -> None:
     """Applies effects in order. Those that end the run (a question, a publication, a handoff cycle) change nothing."""
     for effect in effects:
-        change = _CHANGES.get(type(effect))
-        if change is not None:
-            change(ctx, effect)
+        if type(effect) not in _ENDS:
+            _CHANGES[type(effect)](ctx, effect)
 
 
 def _search_done(ctx: RunContext, effect: SearchDone) -> None:
@@ -87,6 +89,7 @@ def _workspace_grown(ctx: RunContext, _effect: WorkspaceGrown) -> None:
         ctx.emit("workspace-patch-narrowed", path=widened, on=False)
 
 
+_ENDS = (QuestionAsked, Published, HandoffCycle)
 _CHANGES: dict[type, Callable[[RunContext, Any], None]] = {
     SearchDone: _search_done,
     SourceRead: _source_read,

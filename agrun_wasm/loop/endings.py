@@ -15,7 +15,7 @@ from agrun_wasm.loop.calls import Effects
 from agrun_wasm.loop.context import RunContext
 from agrun_wasm.loop.dispatch import where_of
 from agrun_wasm.loop.outcome import Answer, Blocked, Failed, Outcome
-from agrun_wasm.skills.final import Skipped, direct_final, direct_final_text
+from agrun_wasm.skills.final import DirectFinal, Skipped, direct_final, direct_final_text
 
 
 def ending_effect(call: CallState, effects: Effects) -> Outcome | None:
@@ -49,11 +49,24 @@ def completed(call: CallState) -> Answer | None:
     return Answer(text=text, source="action", fields=fields)
 
 
-def final_result(ctx: RunContext, call: CallState, key: str | None, *, quiet: bool = False) -> Answer | str | None:
-    """A final tool result's answer, the reason why it is skipped, or None where it is not of kind final.
+def final_result(ctx: RunContext, call: CallState, key: str | None) -> Answer | None:
+    """The answer that a final tool result is; with the steps about it, also where it may not end the run (2.9)."""
+    found = _direct_final(ctx, call, key)
+    if found is None:
+        return None
+    if found.problems:
+        ctx.state.diagnostics["directFinal"] = found.problems
+    ctx.emit("direct-final-emitted", reason="direct-emit-final", **where_of(call, key))
+    return Answer(text=direct_final_text(found), source="direct_final")
 
-    `quiet` leaves out the steps: in per-action synthesis a final result is a section, not an end.
-    """
+
+def final_section(ctx: RunContext, call: CallState, key: str | None) -> str | None:
+    """The Markdown of a final tool result, where it is to be a section and no end."""
+    found = _direct_final(ctx, call, key)
+    return found.markdown if found else None
+
+
+def _direct_final(ctx: RunContext, call: CallState, key: str | None) -> DirectFinal | None:
     outcome = call.outcome
     if outcome is None or not outcome.has_output:
         return None
@@ -62,26 +75,16 @@ def final_result(ctx: RunContext, call: CallState, key: str | None, *, quiet: bo
     found = direct_final(outcome.output, tool)
     if isinstance(found, Skipped):
         ctx.emit("direct-final-skipped", reason=found.reason, **where_of(call, key))
-        return found.reason
-    if found is None:
         return None
-    if quiet:
-        return Answer(text=found.markdown, source="direct_final")
-    if found.problems:
-        ctx.state.diagnostics["directFinal"] = found.problems
-    ctx.emit("direct-final-emitted", reason="direct-emit-final", **where_of(call, key))
-    return Answer(text=direct_final_text(found), source="direct_final")
+    return found
 
 
 def first_ending(ctx: RunContext, calls: Iterable[CallState], key: str | None, effects: Effects) -> Outcome | None:
     """The first end among finished calls, in call order."""
     for call in calls:
-        found = ending_effect(call, effects) or completed(call)
+        found = ending_effect(call, effects) or completed(call) or final_result(ctx, call, key)
         if found is not None:
             return found
-        final = final_result(ctx, call, key)
-        if isinstance(final, Answer):
-            return final
     return None
 
 

@@ -55,7 +55,13 @@ async def write(ctx: RunContext, wanted: WriteAnswer) -> Answer | Failed:
     """The finaliser's answer; its failure is the run's."""
     ctx.emit("finalize-requested", instruction=wanted.instruction)
     ctx.supersede("the writer composes the answer")
-    request = finalizer_request(ctx.config, ctx.state, messages(ctx, as_text=True), wanted.instruction)
+    request = finalizer_request(
+        ctx.state,
+        messages(ctx, as_text=True),
+        wanted.instruction,
+        directives=ctx.config.planner_directives,
+        settings=ctx.ports.provider_config.settings,
+    )
     reply = await call_model(ctx, request, shown=True)
     if not reply.text.strip():
         raise ProviderError(

@@ -36,7 +36,7 @@ async def execute(ctx: RunContext, call: CallState, ready: Ready, key: str | Non
         value = await bounded(
             _invoke(ctx, call, ready, args),
             clock=ctx.clock,
-            stop=ctx.stop.waiter(model_call=False),
+            stop=ctx.stop.cuts_actions,
             timeout_ms=action.timeout_ms,
             deadline_at=ctx.deadline_at,
         )

@@ -43,7 +43,7 @@ async def call_model(ctx: RunContext, request: ModelRequest, *, shown: bool) -> 
                 on_retry=on_retry,
             ),
             clock=ctx.clock,
-            stop=ctx.stop.waiter(model_call=True),
+            stop=ctx.stop.cuts_model_calls,
             deadline_at=ctx.deadline_at,
         )
     finally:

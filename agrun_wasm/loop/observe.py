@@ -6,12 +6,11 @@ from agrun_wasm.contracts.state import CycleState
 from agrun_wasm.loop.context import RunContext
 
 
-def observe(ctx: RunContext) -> CycleState:
-    """The new cycle, numbered and announced."""
+def observe(ctx: RunContext) -> None:
+    """Opens the next cycle, numbered and announced."""
     state = ctx.state
     state.cycles_started += 1
     observed = {"stepsLeft": state.budgets.steps_left, "observations": state.observations}
     state.observations = []
     state.cycle = CycleState(cycle=state.cycles_started, observe=observed)
     ctx.emit("cycle-started", stepsLeft=state.budgets.steps_left)
-    return state.cycle

@@ -11,7 +11,7 @@ def orient(ctx: RunContext) -> ModelRequest:
     state = ctx.state
     prompt = ctx.prompts.prompt(state)
     ctx.cycle.orient = {"activeSkill": state.agent_skill_context.active, "offered": prompt.names}
-    return ctx.prompts.request(state, messages(ctx))
+    return ctx.prompts.request(prompt, messages(ctx), ctx.ports.provider_config.settings)
 
 
 def messages(ctx: RunContext, *, as_text: bool | None = None) -> tuple[Message, ...]:

@@ -13,7 +13,7 @@ from agrun_wasm.loop.context import RunContext
 from agrun_wasm.loop.dispatch import Ready, Rejected, authorise, check_call, guard_call, where_of
 from agrun_wasm.loop.endings import completed, final_result
 from agrun_wasm.loop.execute import execute
-from agrun_wasm.loop.outcome import Answer, GoOn, Outcome, WriteAnswer
+from agrun_wasm.loop.outcome import GoOn, Outcome, WriteAnswer
 from agrun_wasm.loop.stitch import stitch_problem
 from agrun_wasm.loop.synthesize import synthesize
 from agrun_wasm.loop.waiting import Stopped
@@ -67,7 +67,7 @@ async def _go_on(ctx: RunContext, plan: PlanDecision, calls: list[CallState]) ->
     if plan.synthesize_per_action:
         return await synthesize(ctx, plan, calls)
     for call in calls:
-        if isinstance(answer := final_result(ctx, call, KEY), Answer):
+        if answer := final_result(ctx, call, KEY):
             return answer
     if (plan.synthesize_instruction or "").strip().casefold() == "direct":
         return GoOn()

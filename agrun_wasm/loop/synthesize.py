@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
 
 from agrun_wasm.contracts.decision import PlanDecision, PlanItem
 from agrun_wasm.contracts.errors import ProviderError
@@ -11,11 +13,13 @@ from agrun_wasm.contracts.model import ModelRequest
 from agrun_wasm.contracts.state import CallState
 from agrun_wasm.loop.budget import out_of_budget
 from agrun_wasm.loop.context import RunContext
-from agrun_wasm.loop.endings import final_result
+from agrun_wasm.loop.endings import final_section
 from agrun_wasm.loop.model_call import call_model
 from agrun_wasm.loop.outcome import Answer, Outcome
 from agrun_wasm.loop.stitch import SectionText, clean_part, stitch
-from agrun_wasm.planner.writing import part_request
+from agrun_wasm.planner.writing import PartPurpose, part_request
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,39 +47,50 @@ async def synthesize(ctx: RunContext, plan: PlanDecision, calls: list[CallState]
         _done(ctx, call.index or 0, part)
         return part
 
-    async def around(name: str, prompt: str | None) -> _Part | None:
+    async def around(purpose: Literal["intro", "outro"], prompt: str | None) -> str | None:
         if prompt is None:
             return None
-        purpose = "intro" if name == "intro" else "outro"
-        request = part_request(ctx.config, ctx.state, purpose, prompt, f"Results, one line each:\n{overview}")  # type: ignore[arg-type]
-        part = await _write(ctx, room, request)
-        _done(ctx, name, part)
-        return part
+        part = await _write(ctx, room, _request(ctx, purpose, prompt, f"Results, one line each:\n{overview}"))
+        _done(ctx, purpose, part)
+        return part.text
 
-    work = [*(section(call) for call in calls), around("intro", intro_prompt), around("outro", outro_prompt)]
-    *parts, intro, outro = await _all(work)
+    frame = asyncio.ensure_future(_both(around("intro", intro_prompt), around("outro", outro_prompt)))
+    try:
+        parts = await _all([section(call) for call in calls])
+        intro, outro = await frame
+    finally:
+        await _end([frame])
     if spent := out_of_budget(ctx):
         return spent
-    sections = [
-        SectionText(_title(call), part.text, part.failure)
-        for call, part in zip(calls, parts, strict=True)
-        if part is not None
-    ]
-    text = stitch(sections, plan.stitch, intro.text if intro else None, outro.text if outro else None)
-    failed = sum(1 for section_ in sections if section_.failure is not None)
+    sections = [SectionText(_title(call), part.text, part.failure) for call, part in zip(calls, parts, strict=True)]
+    text = stitch(sections, plan.stitch, intro, outro)
+    failed = sum(1 for part in parts if part.failure is not None)
     ctx.emit("synthesize-stitch-done", sectionCount=len(sections), failedSectionCount=failed)
     return Answer(text=text, source="plan_synthesize")
 
 
-async def _all(work: list) -> list[_Part | None]:  # type: ignore[type-arg]
-    """All parts; the first exception cancels the others."""
+async def _both(first: Awaitable[T], second: Awaitable[T]) -> tuple[T, T]:
+    both = await _all([first, second])
+    return both[0], both[1]
+
+
+async def _all(work: Sequence[Awaitable[T]]) -> list[T]:
+    """All results in order; the first exception cancels the others, and none is left behind."""
     tasks = [asyncio.ensure_future(part) for part in work]
     try:
         return list(await asyncio.gather(*tasks))
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await _end(tasks)
+
+
+async def _end(tasks: Sequence[asyncio.Future[Any]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _request(ctx: RunContext, purpose: PartPurpose, prompt: str, material: str) -> ModelRequest:
+    return part_request(ctx.state, purpose, prompt, material, settings=ctx.ports.provider_config.settings)
 
 
 def _ready_made(ctx: RunContext, call: CallState) -> _Part | None:
@@ -83,9 +98,9 @@ def _ready_made(ctx: RunContext, call: CallState) -> _Part | None:
     outcome = call.outcome
     if outcome is None or not outcome.has_output:
         return _Part("", failure=(outcome.error if outcome else None) or "not run")
-    final = final_result(ctx, call, "planIndex", quiet=True)
-    if isinstance(final, Answer):
-        text = clean_part(final.text)
+    markdown = final_section(ctx, call, "planIndex")
+    if markdown is not None:
+        text = clean_part(markdown)
         return _Part(text, failure=None if text.strip() else "empty text", reused=True)
     return None
 
@@ -107,7 +122,7 @@ def _section_request(ctx: RunContext, call: CallState) -> ModelRequest:
     prompt = item.section.prompt if isinstance(item, PlanItem) and item.section else None
     observation = call.outcome.observation if call.outcome else ""
     material = f"Result of {item.action_name}:\n{observation}"
-    return part_request(ctx.config, ctx.state, "section", prompt or "", material)
+    return _request(ctx, "section", prompt or "", material)
 
 
 def _done(ctx: RunContext, place: int | str, part: _Part) -> None:

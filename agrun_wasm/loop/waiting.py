@@ -1,6 +1,6 @@
 """Waiting for one piece of work under the run's stop, its deadline and a time limit of its own.
 
-The only place where the loop waits. Whatever ends the wait, the work has ended too when it returns.
+The only place where the loop waits. Whatever ends the wait, the work is cancelled and given time to end.
 """
 
 from __future__ import annotations
@@ -53,11 +53,15 @@ class StopSignal:
     def cancelled(self) -> bool:
         return self.how is not None
 
-    def waiter(self, *, model_call: bool) -> asyncio.Future[None]:
-        """Done when this work must be cut: a model call by any stop, an action by `now` only."""
-        if model_call:
-            self._any = self._waiter(self._any, self.how is not None)
-            return self._any
+    @property
+    def cuts_model_calls(self) -> asyncio.Future[None]:
+        """Done by any stop."""
+        self._any = self._waiter(self._any, self.how is not None)
+        return self._any
+
+    @property
+    def cuts_actions(self) -> asyncio.Future[None]:
+        """Done by a stop `now`; after_step lets actions in progress finish."""
         self._now = self._waiter(self._now, self.how == "now")
         return self._now
 
@@ -102,10 +106,10 @@ async def bounded(
         if timer is not None:
             timer.cancel()
         if not task.done():
-            await _end(task, clock)
+            await _cancel(task, clock)
 
 
-async def _end(task: asyncio.Future[Any], clock: Clock) -> None:
+async def _cancel(task: asyncio.Future[Any], clock: Clock) -> None:
     """Cancels the work and waits until it has freed what it held; work that refuses to end is left behind."""
     task.cancel()
     grace = asyncio.ensure_future(clock.sleep(CLEAN_UP_MS))

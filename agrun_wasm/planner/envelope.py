@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agrun_wasm.actions.clarification import NAME as ASK
+from agrun_wasm.actions.registry import DECISION_TOOLS, bare_name
 from agrun_wasm.contracts.decision import (
     ActionDecision,
     Call,
@@ -38,8 +39,8 @@ IMPLIED_TYPES = {
     "instruction": "finalize",
 }
 DECISION_KEYS = frozenset(IMPLIED_TYPES) | {"type"}
-#: native tool names, for envelopes that use them
-_TOOL_WORDS = {"final_answer": "final", "finalize": "finalize", "plan": "plan", "clarify": "clarify"}
+#: names that an envelope's action may have though they are decisions
+_TOOL_WORDS = {**DECISION_TOOLS, "clarify": "clarify"}
 
 
 class InvalidDecision(Exception):
@@ -120,7 +121,7 @@ class EnvelopeReader:
             word = given.strip().casefold()
             if word in DECISION_WORDS:
                 return word
-            if word.removeprefix("functions.") in _TOOL_WORDS or self._surface.registry.resolve(given.strip()):
+            if bare_name(word) in _TOOL_WORDS or self._surface.registry.resolve(given.strip()):
                 return "action"
         raise InvalidDecision("missing_type", f"unknown 'type' {given!r:.60}; use one of {', '.join(DECISION_WORDS)}")
 
@@ -129,7 +130,7 @@ class EnvelopeReader:
         if name is None:
             raise InvalidDecision("missing_name", "an action decision needs the action's name in 'name'")
         args, fault = read_args(envelope.get("args"))
-        word = _TOOL_WORDS.get(name.strip().removeprefix("functions.").casefold())
+        word = _TOOL_WORDS.get(bare_name(name))
         if word is not None and self._surface.registry.resolve(name) is None:
             return self.by_word(word, {**envelope, **(args or {})})
         call = self.call(name, args, fault)
@@ -177,7 +178,7 @@ class EnvelopeReader:
         except InvalidDecision:
             word = str(item.get("type") or "no type")
         name = _name_of(item)
-        tool = _TOOL_WORDS.get((name or "").removeprefix("functions.").casefold()) if word == "action" else None
+        tool = _TOOL_WORDS.get(bare_name(name or "")) if word == "action" else None
         if word == "plan" or (tool == "plan" and self._surface.registry.resolve(name or "") is None):
             raise InvalidDecision("nested_plan", "a plan cannot stand inside a plan")
         if word != "action" or tool is not None or name is None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from agrun_wasm.actions.definition import Action
 from agrun_wasm.contracts.model import Message, ModelRequest, ToolSpec
@@ -32,6 +34,7 @@ class PromptBuilder:
     def __init__(self, surface: Surface) -> None:
         self._surface = surface
         self._known: tuple[object, PlannerPrompt] | None = None
+        self._sent = 0
 
     def prompt(self, state: RunState) -> PlannerPrompt:
         offered = self._surface.offered(state)
@@ -48,13 +51,17 @@ class PromptBuilder:
         tools = (*(tool_spec(action) for action in offered), *DECISION_TOOL_SPECS) if native else ()
         return PlannerPrompt(system, sections, tools, offered)
 
-    def request(self, state: RunState, messages: tuple[Message, ...], *, purpose: str = "planner") -> ModelRequest:
-        prompt = self.prompt(state)
-        return ModelRequest(
-            purpose="repair" if purpose == "repair" else "planner",
+    def request(
+        self, prompt: PlannerPrompt, messages: tuple[Message, ...], settings: Mapping[str, Any]
+    ) -> ModelRequest:
+        """The planner's request; remembers how much of it the next one will repeat."""
+        request = ModelRequest(
+            purpose="planner",
             system=prompt.system,
             messages=messages,
             tools=prompt.tools,
-            settings=self._surface.config.provider_config().settings,
-            stable_prefix=max(0, len(messages) - 1),
+            settings=settings,
+            stable_prefix=min(self._sent, len(messages)),
         )
+        self._sent = len(messages)
+        return request

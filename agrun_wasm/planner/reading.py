@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agrun_wasm.actions.clarification import NAME as ASK
-from agrun_wasm.actions.registry import DECISION_TOOLS
+from agrun_wasm.actions.registry import DECISION_TOOLS, bare_name
 from agrun_wasm.contracts.decision import (
     ActionDecision,
     BatchDecision,
@@ -25,11 +25,11 @@ from agrun_wasm.contracts.state import RunState
 from agrun_wasm.planner.envelope import DECISION_KEYS, DECISION_WORDS, EnvelopeReader, InvalidDecision, read_args
 from agrun_wasm.planner.surface import Surface
 from agrun_wasm.text.model_json import ModelTextError, read_object, read_whole_object
+from agrun_wasm.text.shorten import head
 
 CALL_AGAIN_ALONE = "not run, call again alone"
 NOT_RUN_OVER_LIMIT = "not run: more calls than {limit} in one reply"
 NOT_RUN_CUT = "not run: the reply was cut at the token limit; call again with shorter arguments"
-_TERMINAL_WORDS = {"final_answer": "final", "finalize": "finalize", "plan": "plan"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +94,7 @@ class _NativeCalls:
         return self._batch() if alone is None else self._one(alone)
 
     def _one(self, call: Call) -> Decision:
-        word = _TERMINAL_WORDS.get(self._tool_word(call))
-        if word is not None:
+        if word := self._tool_word(call):
             if call.args is None:
                 text = f"the arguments of {call.named!r} are no JSON object: {call.args_fault}"
                 return NothingRun(answers=[Unrun(call=call, text=text)], not_object=True)
@@ -119,14 +118,12 @@ class _NativeCalls:
         return self._reader.call(call.name, args, fault, call.id)
 
     def _is_decision_tool(self, name: str) -> bool:
-        return self._tool_name(name) in DECISION_TOOLS and self._surface.registry.resolve(name) is None
+        return bare_name(name) in DECISION_TOOLS and self._surface.registry.resolve(name) is None
 
     @staticmethod
-    def _tool_name(name: str) -> str:
-        return name.strip().removeprefix("functions.").casefold()
-
-    def _tool_word(self, call: Call) -> str:
-        return self._tool_name(call.named) if call.action_name is None and not call.invalid else ""
+    def _tool_word(call: Call) -> str | None:
+        """The decision that a decision tool's call is."""
+        return DECISION_TOOLS.get(bare_name(call.named)) if call.action_name is None and not call.invalid else None
 
     def _stands_alone(self, call: Call) -> bool:
         """A terminal call, a plan, or an action that never runs beside others."""
@@ -139,7 +136,7 @@ class _NativeCalls:
 def preview(text: str, calls: list[ToolCall]) -> str:
     """The head of what a model wrote, for the step planner-invalid-decision."""
     written = text.strip() or json.dumps([[call.name, call.args_text] for call in calls], ensure_ascii=False)
-    return written if len(written) <= 200 else written[:199] + "…"
+    return head(written, 200)
 
 
 def decide_record(decision: Decision) -> dict[str, Any]:

@@ -5,8 +5,9 @@ Prompt, tools and the valid names told to the model all come from here. Rules: d
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from agrun_wasm.actions.definition import Action
 from agrun_wasm.actions.policy import action_decision
@@ -20,7 +21,7 @@ from agrun_wasm.skills.catalog import SkillCatalog
 from agrun_wasm.workspace.narrowing import withheld
 
 
-@dataclass(frozen=True)
+@dataclass
 class Surface:
     """A runtime's actions with what switches them off.
 
@@ -36,7 +37,7 @@ class Surface:
     plugin_policy: Mapping[str, tuple[str, PolicyEntry]]
     sections: Mapping[str, tuple[str, str]]
     capabilities: Mapping[str, str | None]
-    _decisions: dict[str, PolicyDecision] = field(default_factory=dict)
+    _decisions: dict[str, PolicyDecision] = field(default_factory=dict, repr=False)
 
     def policy(self, action: Action) -> PolicyDecision:
         """The action's policy before any call."""
@@ -50,21 +51,30 @@ class Surface:
         """Why a call of this action is `disabled_action`, or None."""
         if action.name in self.off:
             return self.off[action.name]
-        if state is not None and action not in self.available(state):
-            return "not available at this moment"
-        return None
+        return None if state is None or self._moment(state)(action) else "not available at this moment"
 
     def available(self, state: RunState | None) -> list[Action]:
         """Planner-visible actions that are not disabled, denied ones included."""
-        actions = [a for a in self.registry if a.planner is not None and a.name not in self.off]
-        if state is None:
-            return actions
-        if withheld_names := withheld(state.loop_state, [a.name for a in actions if self._allowed(a)]):
-            actions = [a for a in actions if a.name not in withheld_names]
-        allowed = narrowing(self.catalog, state, self.registry.name_of)
-        if allowed is not None:
-            actions = [a for a in actions if a.name in allowed or _always(a)]
-        return [a for a in actions if not (a.built_in and a.built_in.offered and not a.built_in.offered(state))]
+        here = self._moment(state) if state is not None else _anything
+        return [a for a in self.registry if a.planner is not None and a.name not in self.off and here(a)]
+
+    def _moment(self, state: RunState) -> Callable[[Action], bool]:
+        """What the state leaves of the surface: narrowing by patches, by the active skill, and by an action itself."""
+        kept_back = withheld(state.loop_state, self._standing) if state.loop_state.narrowed_path else frozenset()
+        allowed = narrowing(self.catalog, state, self.registry.name_of) if state.agent_skill_context.active else None
+
+        def here(action: Action) -> bool:
+            if action.name in kept_back or (allowed is not None and action.name not in allowed and not _always(action)):
+                return False
+            extras = action.built_in
+            return extras is None or extras.offered is None or extras.offered(state)
+
+        return here
+
+    @cached_property
+    def _standing(self) -> list[str]:
+        """Names that are offered where the state narrows nothing."""
+        return [action.name for action in self.offered(None)]
 
     def offered(self, state: RunState | None) -> list[Action]:
         """What the planner is shown: available and not denied."""
@@ -79,6 +89,10 @@ class Surface:
             for action in self.offered(state)
             if action.planner is not None
         ]
+
+
+def _anything(_action: Action) -> bool:
+    return True
 
 
 def _always(action: Action) -> bool:

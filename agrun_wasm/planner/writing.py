@@ -5,11 +5,13 @@ Each sees only what 2.7 allows, and no tools.
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
-from agrun_wasm.contracts.config import RuntimeConfig
 from agrun_wasm.contracts.model import Message, ModelRequest
 from agrun_wasm.contracts.state import RunState
+
+PartPurpose = Literal["section", "intro", "outro"]
 
 DEFAULT_INSTRUCTION = "Write the final answer to the request from the results above."
 _WRITER = (
@@ -25,25 +27,31 @@ _SECTION = (
 
 
 def finalizer_request(
-    config: RuntimeConfig, state: RunState, messages: tuple[Message, ...], instruction: str | None
+    state: RunState,
+    messages: tuple[Message, ...],
+    instruction: str | None,
+    *,
+    directives: list[str],
+    settings: Mapping[str, Any],
 ) -> ModelRequest:
     """The one call that writes the answer: everything seen so far, then the instruction."""
-    parts = [_WRITER, state.request.system or "", "\n".join(config.planner_directives)]
+    parts = [_WRITER, state.request.system or "", "\n".join(directives)]
     asked = Message(role="user", kind="observation", text=instruction or DEFAULT_INSTRUCTION)
     return ModelRequest(
         purpose="finalizer",
         system="\n\n".join(part for part in parts if part),
         messages=(*messages, asked),
-        settings=config.provider_config().settings,
+        settings=settings,
     )
 
 
 def part_request(
-    config: RuntimeConfig,
     state: RunState,
-    purpose: Literal["section", "intro", "outro"],
+    purpose: PartPurpose,
     prompt: str,
     material: str,
+    *,
+    settings: Mapping[str, Any],
 ) -> ModelRequest:
     """A section, intro or outro: the user's request, the material it may use, and its own prompt."""
     text = f"Request:\n{state.request.prompt}\n\n{material}\n\nWrite this part: {prompt}"
@@ -51,5 +59,5 @@ def part_request(
         purpose=purpose,
         system=_SECTION,
         messages=(Message(role="user", kind="prompt", text=text),),
-        settings=config.provider_config().settings,
+        settings=settings,
     )

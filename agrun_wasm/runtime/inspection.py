@@ -7,6 +7,7 @@ from typing import Any
 
 from agrun_wasm.contracts.model import Message, ToolSpec
 from agrun_wasm.contracts.state import RunState
+from agrun_wasm.planner.mode import planner_mode
 from agrun_wasm.planner.projection import DECISION_TOOL_SPECS, parameters
 from agrun_wasm.planner.prompt import PlannerPrompt, PromptBuilder
 from agrun_wasm.planner.sections import BuiltSection
@@ -65,7 +66,7 @@ def describe(surface: Surface, state: RunState) -> dict[str, Any]:
         "provider": {"name": provider.name, "model": provider.model},
         "plannerMode": {
             "mode": state.planner_mode,
-            "reason": "auto resolves to native_tools" if config.planner_mode == "auto" else "set by plannerMode",
+            "reason": planner_mode(config)[1],
         },
         "totals": _totals(prompt),
     }
@@ -125,7 +126,8 @@ def inspect(surface: Surface, state: RunState) -> dict[str, Any]:
     builder = PromptBuilder(surface)
     prompt = builder.prompt(state)
     as_text = state.planner_mode == "envelope"
-    request = builder.request(state, Transcript(state, surface.config.context_budget).view(as_text=as_text))
+    messages = Transcript(state, surface.config.context_budget).view(as_text=as_text)
+    request = builder.request(prompt, messages, surface.config.provider_config().settings)
     spans: list[dict[str, Any]] = []
     start = 0
     for section in prompt.sections:

@@ -97,6 +97,11 @@ class Run:
         return self._context.state.run_id
 
     @property
+    def status(self) -> str:
+        """running, or how the drive ended."""
+        return self._context.state.status
+
+    @property
     def session_id(self) -> str:
         return self._context.state.session_id
 

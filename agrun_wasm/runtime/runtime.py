@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Self
 
-from agrun_wasm.contracts.config import ProviderConfig, RuntimeConfig
+from agrun_wasm.contracts.config import RuntimeConfig
 from agrun_wasm.contracts.errors import ConfigInvalid
 from agrun_wasm.contracts.naming import did_you_mean
 from agrun_wasm.contracts.policy import PolicyDecision
 from agrun_wasm.contracts.ports import Clock, Fetch, Ids, Store
-from agrun_wasm.contracts.request import RunInput
+from agrun_wasm.contracts.request import RunInput, Turn
 from agrun_wasm.contracts.result import RunResult
 from agrun_wasm.contracts.state import RunState
 from agrun_wasm.loop.budget import new_budgets
 from agrun_wasm.loop.context import RunPorts
+from agrun_wasm.planner.mode import planner_mode
 from agrun_wasm.planner.surface import Surface
 from agrun_wasm.providers.registry import create_provider
 from agrun_wasm.runtime import inspection
@@ -35,8 +36,8 @@ from agrun_wasm.runtime.host_input import (
 from agrun_wasm.runtime.results import result_of
 from agrun_wasm.runtime.secrets import Secrets
 from agrun_wasm.runtime.sessions import Busy, Session, Sessions
-from agrun_wasm.runtime.starting import RunStart
-from agrun_wasm.session.saved import load_state
+from agrun_wasm.runtime.starting import NewRun, ResumedRun, RunStart
+from agrun_wasm.session.saved import load_state, save_state
 from agrun_wasm.skills.skill import Skill
 from agrun_wasm.text.shorten import words_of
 
@@ -64,19 +65,19 @@ class Runtime:
         self.config = read_config(config, keys)
         check_ports(fetch=fetch, store=store, clock=clock, ids=ids)
         check_sources(self.config.skill_sources)
-        self._clock = clock or default_clock()
+        self.clock = clock or default_clock()
         self._ids = ids or default_ids()
-        self._store = store
+        self.store = store
         self._secrets = Secrets(self.config)
         self._hooks = read_hooks({} if hooks is None else hooks)
         self._adapters = mapping({} if adapters is None else adapters, "adapters")
-        self._fetch = fetch or default_fetch()
+        self._own_fetch = None if fetch is not None else default_fetch()
+        self._fetch = fetch or self._own_fetch
         self._surface = self._compose(())
-        provider_config = self._secrets.provider_config()
-        self._provider_config = provider_config
-        self._provider = create_provider(provider_config, self.config.providers, self._fetch, self._clock)
-        _check_pricing(self.config, provider_config.model)
-        self._sessions = Sessions(self._store, self._ids)
+        self.provider_config = self._secrets.provider_config()
+        self.ports = self._run_ports(store)
+        _check_pricing(self.config, self.provider_config.model)
+        self.sessions = Sessions(store, self._ids)
         self.used_approvals: set[str] = set()
         self.actions = ActionsView(self._surface)
 
@@ -87,7 +88,7 @@ class Runtime:
         """
         asked = read_input(input)
         session, busy = read_session(session, busy)
-        return RunStart(self, session, busy, lambda state_session: self._new_state(asked, state_session))
+        return RunStart(self, NewRun(self, asked, session, busy))
 
     async def run(self, input: Input, *, session: str | None = None, busy: Busy = "wait") -> RunResult:  # noqa: A002
         """Runs to the next end. Cancelling this call stops the run."""
@@ -96,22 +97,25 @@ class Runtime:
 
     def stream_resume(
         self,
-        state: Mapping[str, Any] | str,
+        state: RunResult | Mapping[str, Any] | str,
         decisions: Mapping[str, Any] | None = None,
         *,
         extend: Mapping[str, Any] | None = None,
     ) -> RunStart:
-        """Goes on with a blocked, paused or interrupted run, from `result.state` (or a run id, with a store).
+        """Goes on with a blocked, paused or interrupted run, from its result or `result.state` (or a run id,
+        with a store).
 
         `decisions` maps approval ids to "approve", "deny" or `{decision, note}`; `extend` adds to the budgets. Entering
         raises APPROVAL_INVALID, STATE_INVALID, STATE_VERSION_UNSUPPORTED or CONFIG_INVALID, and then runs nothing.
         """
         answers = mapping({} if decisions is None else decisions, "decisions")
-        return RunStart.resuming(self, state, answers, mapping({} if extend is None else extend, "extend"))
+        added = mapping({} if extend is None else extend, "extend")
+        saved = state.state if isinstance(state, RunResult) else state
+        return RunStart(self, ResumedRun(self, saved, answers, added))
 
     async def resume(
         self,
-        state: Mapping[str, Any] | str,
+        state: RunResult | Mapping[str, Any] | str,
         decisions: Mapping[str, Any] | None = None,
         *,
         extend: Mapping[str, Any] | None = None,
@@ -124,9 +128,9 @@ class Runtime:
         session, busy = read_session(id, busy)
         return Session(self, session or self._ids.new("session"), busy)
 
-    def load(self, state: Mapping[str, Any] | str) -> RunResult:
+    def load(self, state: RunResult | Mapping[str, Any] | str) -> RunResult:
         """The result that an exported state holds; raises STATE_INVALID or STATE_VERSION_UNSUPPORTED."""
-        return result_of(load_state(state))
+        return result_of(load_state(state.state if isinstance(state, RunResult) else state))
 
     def evaluate_action_policy(self, name: Any) -> PolicyDecision:
         """An action's policy before any call; the judge is not asked. Raises CONFIG_INVALID for an unknown name."""
@@ -149,9 +153,9 @@ class Runtime:
         return inspection.surface_index(self._surface, self._empty_state(""))
 
     async def aclose(self) -> None:
-        """Stops every run of this runtime and frees the transport."""
-        await self._sessions.stop_all()
-        close = getattr(self._fetch, "aclose", None)
+        """Stops every run of this runtime, and frees the transport where the runtime made it itself."""
+        await self.sessions.stop_all()
+        close = getattr(self._own_fetch, "aclose", None)
         if close is not None:
             await close()
 
@@ -163,23 +167,12 @@ class Runtime:
     ) -> None:
         await self.aclose()
 
-    # What `starting` needs of a runtime; not part of the public face.
+    # What `starting` and the hosts' own runtimes need beside; a program has no use for it.
 
     @property
-    def provider_config(self) -> ProviderConfig:
-        return self._provider_config
-
-    @property
-    def clock(self) -> Clock:
-        return self._clock
-
-    @property
-    def store(self) -> Store | None:
-        return self._store
-
-    @property
-    def sessions(self) -> Sessions:
-        return self._sessions
+    def has_price(self) -> bool:
+        """Is there a price for the model?"""
+        return self.provider_config.model in (self.config.pricing or {})
 
     async def surface_for_run(self) -> Surface:
         """The surface of a new drive: skill sources are read anew at the start of each run (2.2)."""
@@ -193,12 +186,15 @@ class Runtime:
                 loaded.append(Skill.from_files(files, trust_tools=getattr(source, "trust_tools", False) is True))
         return self._compose(tuple(loaded))
 
-    def ports_for_run(self) -> RunPorts:
-        search = self.config.web_search
+    def _run_ports(self, store: Store | None) -> RunPorts:
+        async def save(state: RunState) -> None:
+            if store is not None:
+                await store.save_run(state.run_id, save_state(state))
+
         return RunPorts(
-            provider=self._provider,
-            provider_config=self._provider_config,
-            clock=self._clock,
+            provider=create_provider(self.provider_config, self.config.providers, self._fetch, self.clock),
+            provider_config=self.provider_config,
+            clock=self.clock,
             redactor=self._secrets.redactor,
             hooks=self._hooks,
             judge=self.config.action_permission_judge,
@@ -208,36 +204,29 @@ class Runtime:
                 for plugin in self.config.plugins
                 for action in plugin.actions
             },
-            save=self._save if self._store is not None else None,
-            web_search_endpoint=getattr(search, "endpoint", None),
+            save=None if store is None else save,
+            web_search_endpoint=getattr(self.config.web_search, "endpoint", None),
         )
 
-    async def _save(self, state: RunState) -> None:
-        if self._store is not None:
-            await self._store.save_run(state.run_id, state.to_json())
-
     def _compose(self, loaded: tuple[Skill, ...]) -> Surface:
-        return compose_surface(self.config, HostParts(self._fetch, self._clock, self._adapters, loaded))
+        return compose_surface(self.config, HostParts(self._fetch, self.clock, self._adapters, loaded))
 
-    def _new_state(self, asked: RunInput, session_id: str) -> RunState:
+    def new_state(self, asked: RunInput, session_id: str, history: list[Turn]) -> RunState:
         return RunState(
             run_id=self._ids.new("run"),
             session_id=session_id,
             request=asked,
-            planner_mode=self._planner_mode,
+            planner_mode=planner_mode(self.config)[0],
             budgets=new_budgets(self.config),
+            history=history,
         )
-
-    @property
-    def _planner_mode(self) -> Literal["envelope", "native_tools"]:
-        return "envelope" if self.config.planner_mode == "envelope" else "native_tools"
 
     def _empty_state(self, input: Input) -> RunState:  # noqa: A002
         return RunState(
             run_id="inspection",
             session_id="inspection",
             request=read_input(input),
-            planner_mode=self._planner_mode,
+            planner_mode=planner_mode(self.config)[0],
             budgets=new_budgets(self.config),
         )
 

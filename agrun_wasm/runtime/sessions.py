@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from agrun_wasm.contracts.errors import SessionBusy, StateInvalid
 from agrun_wasm.contracts.ports import Ids, Store
 from agrun_wasm.contracts.request import Turn
 from agrun_wasm.contracts.result import RunResult
 from agrun_wasm.contracts.state import RunState
+from agrun_wasm.contracts.validation import parse
 from agrun_wasm.session.history import closes_turn, turns_of
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Session:
 
     async def history(self) -> list[Turn]:
         """The turns so far."""
-        return list(await self._runtime.sessions.history(self.id))
+        return [turn.clone() for turn in await self._runtime.sessions.history(self.id)]
 
 
 class Sessions:
@@ -51,14 +51,19 @@ class Sessions:
         self._locks: dict[str, asyncio.Lock] = {}
         self._histories: dict[str, list[Turn]] = {}
         self._runs: set[Run] = set()
-        #: ids drawn for runs that named no session: nothing of them is kept in memory
+        #: ids drawn for runs that named no session: nothing of them is kept once they are over
         self._unnamed: set[str] = set()
 
-    async def enter(self, session_id: str | None, busy: Busy) -> str:
-        """Takes the session's turn before anything of it is read; gives its id. Raises SESSION_BUSY."""
+    async def enter(self, session_id: str | None, busy: Busy, *, named: bool) -> str:
+        """Takes the session's turn before anything of it is read; gives its id. Raises SESSION_BUSY.
+
+        `named`: a host asked for this session, so that it is kept from now on.
+        """
         if session_id is None:
             session_id = self._ids.new("session")
             self._unnamed.add(session_id)
+        elif named:
+            self._unnamed.discard(session_id)
         lock = self._locks.setdefault(session_id, asyncio.Lock())
         if busy == "refuse" and lock.locked():
             raise SessionBusy(
@@ -68,11 +73,12 @@ class Sessions:
         await lock.acquire()
         return session_id
 
-    def leave(self, session_id: str) -> None:
+    def leave(self, session_id: str, *, waits: bool = False) -> None:
+        """Gives the turn on. A session that nobody named is forgotten, unless its run waits for somebody."""
         lock = self._locks.get(session_id)
         if lock is not None and lock.locked():
             lock.release()
-        if session_id in self._unnamed:
+        if session_id in self._unnamed and not waits:
             self._unnamed.discard(session_id)
             self._locks.pop(session_id, None)
             self._histories.pop(session_id, None)
@@ -80,11 +86,10 @@ class Sessions:
     async def history(self, session_id: str) -> list[Turn]:
         if session_id not in self._histories:
             saved = await self._store.load_session(session_id) if self._store else None
-            try:
-                turns = [Turn.model_validate(_as_mapping(turn)) for turn in saved or []]
-            except (TypeError, ValueError) as error:
-                raise StateInvalid(f"store: the saved history of session {session_id!r} is none of ours") from error
-            self._histories[session_id] = turns
+            where = f"store: the saved history of session {session_id!r}"
+            if not isinstance(saved, list | None):
+                raise StateInvalid(f"{where} must be a list")
+            self._histories[session_id] = [parse(Turn, turn, where, StateInvalid) for turn in saved or []]
         return self._histories[session_id]
 
     async def close_turn(self, state: RunState) -> None:
@@ -107,7 +112,3 @@ class Sessions:
     async def stop_all(self) -> None:
         for run in list(self._runs):
             await run.close()
-
-
-def _as_mapping(turn: Any) -> Mapping[str, Any]:
-    return turn.to_json() if isinstance(turn, Turn) else turn

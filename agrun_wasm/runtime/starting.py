@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol
 
-from agrun_wasm.contracts.errors import ApprovalInvalid, StateInvalid
+from agrun_wasm.contracts.errors import ApprovalInvalid, ConfigInvalid, StateInvalid
+from agrun_wasm.contracts.events import RunEvent
+from agrun_wasm.contracts.request import RunInput
 from agrun_wasm.contracts.result import RunResult
 from agrun_wasm.contracts.state import RunState
 from agrun_wasm.loop import drive
@@ -22,61 +24,119 @@ if TYPE_CHECKING:
     from agrun_wasm.runtime.runtime import Runtime
 
 
-class RunStart:
-    """What `runtime.stream(...)` gives: entering it starts the run, leaving it stops the run and frees its session."""
+class Beginning(Protocol):
+    """How a drive begins: from an input, or from a saved state."""
+
+    async def enter_session(self) -> str:
+        """Takes the session's turn; gives its id."""
+        ...
+
+    async def state(self, session_id: str, /) -> RunState:
+        """The state to drive, everything checked; raises before anything has moved."""
+        ...
+
+    async def drive(self, context: RunContext) -> None: ...
+
+
+class NewRun:
+    """A run from its input."""
+
+    def __init__(self, runtime: Runtime, asked: RunInput, session_id: str | None, busy: Busy) -> None:
+        self._runtime = runtime
+        self._asked = asked
+        self._session_id = session_id
+        self._busy = busy
+
+    async def enter_session(self) -> str:
+        named = self._session_id is not None
+        return await self._runtime.sessions.enter(self._session_id, self._busy, named=named)
+
+    async def state(self, session_id: str, /) -> RunState:
+        history = list(await self._runtime.sessions.history(session_id))
+        return self._runtime.new_state(self._asked, session_id, history)
+
+    async def drive(self, context: RunContext) -> None:
+        await drive.start(context)
+
+
+class ResumedRun:
+    """A run from its saved state (or its id, with a store), with answers to approvals and additions to budgets."""
 
     def __init__(
         self,
         runtime: Runtime,
-        session_id: str | None,
-        busy: Busy,
-        new_state: Callable[[str], RunState],
-    ) -> None:
-        self._runtime = runtime
-        self._session_id = session_id
-        self._busy = busy
-        self._new_state = new_state
-        self._resume: tuple[Mapping[str, Any] | str, Mapping[str, Any], Mapping[str, Any]] | None = None
-        self._run: Run | None = None
-
-    @classmethod
-    def resuming(
-        cls,
-        runtime: Runtime,
-        state: Mapping[str, Any] | str,
+        saved: Mapping[str, Any] | str,
         decisions: Mapping[str, Any],
         extend: Mapping[str, Any],
-    ) -> Self:
-        def never(_session_id: str) -> RunState:
-            raise RuntimeError("a resumed run brings its own state")
+    ) -> None:
+        self._runtime = runtime
+        self._saved = saved
+        self._decisions = decisions
+        self._extend = extend
+        self._resolutions: list[Resolution] = []
 
-        start = cls(runtime, None, "wait", never)
-        start._resume = (state, decisions, extend)
-        return start
+    async def enter_session(self) -> str:
+        state = await self._load()
+        return await self._runtime.sessions.enter(state.session_id, "wait", named=False)
+
+    async def state(self, _session_id: str, /) -> RunState:
+        # Loaded anew: whoever had the session until now may have moved this very run on.
+        state = await self._load()
+        runtime = self._runtime
+        for approval_id in self._decisions:
+            if approval_id in runtime.used_approvals:
+                raise ApprovalInvalid(f"approval {approval_id!r} was already used", reason="used")
+        self._resolutions = check_answers(state, self._decisions, runtime.clock.now())
+        check_resumable(state)
+        extend_budgets(state, self._extend, priced=runtime.has_price)
+        for resolution in self._resolutions:
+            await self._use(resolution.approval.approval_id)
+        return state
+
+    async def drive(self, context: RunContext) -> None:
+        await drive.resume(context, self._resolutions)
+
+    async def _load(self) -> RunState:
+        saved = self._saved
+        if isinstance(saved, str) and not saved.lstrip().startswith("{"):
+            store = self._runtime.store
+            if store is None:
+                raise StateInvalid(f"resume: run id {saved!r} needs a runtime with a store; give result.state instead")
+            found = await store.load_run(saved)
+            if found is None:
+                raise StateInvalid(f"resume: the store knows no run {saved!r}")
+            saved = found
+        return load_state(saved)
+
+    async def _use(self, approval_id: str) -> None:
+        store = self._runtime.store
+        if store is not None and not await store.use_approval(approval_id):
+            raise ApprovalInvalid(f"approval {approval_id!r} was already used", reason="used")
+        self._runtime.used_approvals.add(approval_id)
+
+
+class RunStart:
+    """What `runtime.stream(...)` gives: entering it starts the run, leaving it stops the run and frees its session."""
+
+    def __init__(self, runtime: Runtime, beginning: Beginning) -> None:
+        self._runtime = runtime
+        self._beginning = beginning
+        self._run: Run | None = None
 
     async def __aenter__(self) -> Run:
         if self._run is not None:
             raise RuntimeError("this stream was entered already; call stream() again")
-        runtime = self._runtime
-        saved = await self._saved_state()
-        session_id = await runtime.sessions.enter(saved.session_id if saved else self._session_id, self._busy)
+        runtime, beginning = self._runtime, self._beginning
+        session_id = await beginning.enter_session()
         try:
-            if saved is not None:  # whoever had the session until now may have moved this very run on
-                saved = await self._saved_state()
             surface = await runtime.surface_for_run()
-            resolutions: list[Resolution] | None = None
-            if saved is None:
-                state = self._new_state(session_id)
-                state.history = list(await runtime.sessions.history(session_id))
-            else:
-                state = saved
-                resolutions = await self._check_resume(state)
+            state = await beginning.state(session_id)
             log = EventLog()
-            context = RunContext(state, surface, runtime.ports_for_run(), log.publish)
+            context = RunContext(state, surface, runtime.ports, log.publish)
         except BaseException:
             runtime.sessions.leave(session_id)
             raise
-        self._run = Run(context, log, self._drive(context, resolutions), self._finish, self._leave)
+        self._run = Run(context, log, lambda: beginning.drive(context), self._finish, self._leave)
         runtime.sessions.add(self._run)
         return self._run
 
@@ -86,10 +146,11 @@ class RunStart:
         if self._run is not None:
             await self._run.close()
 
-    def _drive(self, context: RunContext, resolutions: list[Resolution] | None) -> Callable[[], Any]:
-        if self._resume is None:
-            return lambda: drive.start(context)
-        return lambda: drive.resume(context, resolutions or [])
+    def __aiter__(self) -> AsyncIterator[RunEvent]:
+        raise ConfigInvalid("stream: enter it first: `async with runtime.stream(...) as run: async for event in run`")
+
+    def __await__(self) -> Any:
+        raise ConfigInvalid("stream: use `async with runtime.stream(...) as run`, or `await runtime.run(...)`")
 
     async def _finish(self, context: RunContext) -> RunResult:
         """After the end, before anyone has the result: the session's history and the store."""
@@ -99,47 +160,12 @@ class RunStart:
 
     def _leave(self, run: Run) -> None:
         """However the drive ended, the session's turn is given on."""
-        self._runtime.sessions.leave(run.session_id)
+        self._runtime.sessions.leave(run.session_id, waits=run.status in ("blocked", "continuation"))
         self._runtime.sessions.remove(run)
 
-    async def _saved_state(self) -> RunState | None:
-        if self._resume is None:
-            return None
-        given = self._resume[0]
-        if isinstance(given, str) and not given.lstrip().startswith("{"):
-            store = self._runtime.store
-            if store is None:
-                raise StateInvalid(f"resume: run id {given!r} needs a runtime with a store; give result.state instead")
-            saved = await store.load_run(given)
-            if saved is None:
-                raise StateInvalid(f"resume: the store knows no run {given!r}")
-            given = saved
-        return load_state(given)
 
-    async def _check_resume(self, state: RunState) -> list[Resolution]:
-        """Answers and extension checked before anything moves; raises and leaves the state as it was."""
-        if self._resume is None:
-            return []
-        _, decisions, extend = self._resume
-        for approval_id in decisions:
-            if approval_id in self._runtime.used_approvals:
-                raise ApprovalInvalid(f"approval {approval_id!r} was already used", reason="used")
-        resolutions = check_answers(state, decisions, self._runtime.clock.now())
-        _check_resumable(state)
-        priced = self._runtime.provider_config.model in (self._runtime.config.pricing or {})
-        extend_budgets(state, extend, priced=priced)
-        for resolution in resolutions:
-            await self._use(resolution.approval.approval_id)
-        return resolutions
-
-    async def _use(self, approval_id: str) -> None:
-        store = self._runtime.store
-        if store is not None and not await store.use_approval(approval_id):
-            raise ApprovalInvalid(f"approval {approval_id!r} was already used", reason="used")
-        self._runtime.used_approvals.add(approval_id)
-
-
-def _check_resumable(state: RunState) -> None:
+def check_resumable(state: RunState) -> None:
+    """Raises STATE_INVALID for a run that is over, or that waits for something else than a resume."""
     if state.status in ("running", "continuation"):
         return
     if state.status == "blocked" and state.approvals.pending:

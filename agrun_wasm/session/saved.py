@@ -13,14 +13,13 @@ from agrun_wasm.contracts.validation import parse
 
 def load_state(saved: Mapping[str, Any] | str) -> RunState:
     """A RunState of its own from exported JSON or its text; raises STATE_INVALID or STATE_VERSION_UNSUPPORTED."""
-    if isinstance(saved, str):
-        try:
-            saved = json.loads(saved)
-        except ValueError as error:
-            raise StateInvalid(f"state: not JSON ({error})") from None
-    if not isinstance(saved, Mapping):
+    try:
+        copy = json.loads(saved if isinstance(saved, str) else json.dumps(saved))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise StateInvalid(f"state: not JSON ({error})") from None
+    if not isinstance(copy, dict):
         raise StateInvalid("state: must be the JSON object of `result.state`")
-    version = saved.get("schemaVersion")
+    version = copy.get("schemaVersion")
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise StateInvalid("state: 'schemaVersion' is missing or no version; give `result.state` as it was exported")
     if version > SCHEMA_VERSION:
@@ -28,7 +27,7 @@ def load_state(saved: Mapping[str, Any] | str) -> RunState:
             f"state: schemaVersion {version} is newer than {SCHEMA_VERSION}, the newest this version reads",
             hint="Update agrun-wasm, or resume with the version that wrote the state.",
         )
-    return parse(RunState, json.loads(json.dumps(saved)), "state", StateInvalid)
+    return parse(RunState, copy, "state", StateInvalid)
 
 
 def save_state(state: RunState) -> dict[str, Any]:
