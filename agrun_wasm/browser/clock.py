@@ -12,7 +12,7 @@ class BrowserClock:
         return time.time() * 1000
 
     async def sleep(self, ms: float) -> None:
-        """A timer of the event loop would hold on to Python until its time comes, cancelled or not; this one is cleared."""
+        """On a timer that is cleared when the wait is cancelled; the event loop's own would stay to its end."""
         waiting = js.Promise.withResolvers()
         timer = js.setTimeout(waiting.resolve, ms)
         try:

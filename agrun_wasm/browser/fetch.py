@@ -94,8 +94,8 @@ class _Call:
         timer = None if limit is None else js.setTimeout(self._time_out, limit)
         try:
             return await promise
-        except JsException as failure:
-            raise self._error(failure) from None
+        except JsException:
+            raise self._error() from None
         finally:
             if timer is not None:
                 js.clearTimeout(timer)
@@ -117,29 +117,21 @@ class _Call:
             options.body = js_bytes(self._request.body)
         return options
 
-    def _error(self, failure: Any) -> FetchError:
+    def _error(self) -> FetchError:
         signal = self._controller.signal
         kind: FetchFailureKind = "network_or_cors"
         if signal.aborted:
             kind = "timeout" if signal.reason.name == _TIMEOUT else "aborted"
-        return FetchError(kind, _MESSAGES[kind](self._request, failure), url=self.url)
+        return FetchError(kind, self._message(kind), url=self.url)
 
-
-def _network_or_cors(request: FetchRequest, failure: Any) -> str:
-    host = urlsplit(request.url).netloc or request.url
-    return (
-        f"No response from {host}: the network failed, or {host} does not allow requests from this page (CORS; the "
-        f"browser does not say which). Use a provider or site that allows browser requests, or relay them through a "
-        f"server of your own: set `proxyUrl` (agrun_host serves one)."
-    )
-
-
-def _timeout(request: FetchRequest, failure: Any) -> str:
-    return f"{urlsplit(request.url).netloc} did not answer within {request.timeout_ms:g} ms"
-
-
-def _aborted(request: FetchRequest, failure: Any) -> str:
-    return "the request was stopped"
-
-
-_MESSAGES = {"network_or_cors": _network_or_cors, "timeout": _timeout, "aborted": _aborted}
+    def _message(self, kind: FetchFailureKind) -> str:
+        host = urlsplit(self.url).netloc or self.url
+        if kind == "aborted":
+            return f"the request to {host} was stopped"
+        if kind == "timeout":
+            return f"{host} did not answer within {self._request.timeout_ms:g} ms"
+        return (
+            f"No response from {host}: the network failed, or {host} does not allow requests from this page (CORS; the "
+            f"browser does not say which). Use a provider or site that allows browser requests, or relay them through "
+            f"a server of your own: set `proxyUrl` (agrun_host serves one)."
+        )

@@ -138,7 +138,9 @@ def _skills(value: Any) -> list[Skill]:
     found = []
     for item in _objects(value, "skills"):
         _check_keys(item, _SKILL_KEYS, "skill")
-        found.append(Skill.from_files(_mapping(item.get("files"), "skills[].files"), trust_tools=bool(item.get("trustTools"))))
+        found.append(
+            Skill.from_files(_mapping(item.get("files"), "skills[].files"), trust_tools=bool(item.get("trustTools")))
+        )
     return found
 
 

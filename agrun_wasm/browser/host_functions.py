@@ -19,6 +19,7 @@ __all__ = ["FUNCTION_KEY", "HostCalls", "HostError", "HostFunction"]
 
 FUNCTION_KEY = "$function"
 
+
 class HostError(Exception):
     """A function of the page threw. `fields` are what its error carried (name, message, code, status, ...)."""
 

@@ -7,9 +7,10 @@ message asks for is done by the Runtime.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+import traceback
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import Any
+from typing import Any, ClassVar
 
 from agrun_wasm import Runtime
 from agrun_wasm.browser.batching import EventBatch
@@ -85,7 +86,7 @@ class Page:
         except asyncio.CancelledError:
             self._send({"type": "failed", "run": number, "error": _told(ConfigInvalid(_CLOSED))})
             raise
-        except Exception as error:
+        except BaseException as error:  # `exit()` in a tool ends its run, not the page's Python
             batch.flush()
             self._send({"type": "failed", "run": number, "error": _told(error)})
         finally:
@@ -118,8 +119,8 @@ class Page:
 
     async def _create(self, params: Mapping[str, Any]) -> None:
         arguments = runtime_arguments(params["config"], self._calls)
-        ports = {"fetch": JsFetch(), "clock": BrowserClock(), "ids": BrowserIds()}
-        self._runtimes[params["runtime"]] = Runtime(**arguments, **ports)
+        runtime = Runtime(**arguments, fetch=JsFetch(), clock=BrowserClock(), ids=BrowserIds())
+        self._runtimes[params["runtime"]] = runtime
 
     async def _close(self, params: Mapping[str, Any]) -> None:
         """Stops the runtime's runs, ends its connections and forgets it."""
@@ -143,7 +144,7 @@ class Page:
     async def _surface(self, params: Mapping[str, Any]) -> Any:
         return self._runtime(params).surface_index()
 
-    _REQUESTS = {
+    _REQUESTS: ClassVar[dict[str, Callable[[Page, Mapping[str, Any]], Awaitable[Any]]]] = {
         "create": _create,
         "close": _close,
         "describe": _describe,
@@ -152,10 +153,11 @@ class Page:
     }
 
 
-def _told(error: Exception) -> dict[str, Any]:
+def _told(error: BaseException) -> dict[str, Any]:
     """What the page is told of an exception."""
     if isinstance(error, AgrunError):
         return error.info().to_json()
+    traceback.print_exception(error)
     return ErrorInfo(
         code="INTERNAL",
         message=f"{type(error).__name__}: {error}",

@@ -1,4 +1,4 @@
-"""Servers of the page's tests: web/dist under the policy the page promises to run under, and a peer that is slow on purpose.
+"""Servers of the page's tests: web/dist under the policy the page promises to run under, and a peer slow on purpose.
 
 Both answer on free loopback ports, each connection in a thread of its own.
 """
@@ -20,8 +20,8 @@ DIST = ROOT / "web" / "dist"
 
 #: what chapter 3 says the page runs under; connect-src gets the tests' own peers
 POLICY = (
-    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; style-src 'self'; img-src 'self' data:; "
-    "connect-src 'self' http://127.0.0.1:* http://localhost:*; base-uri 'none'; form-action 'none'"
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; style-src 'self'; "
+    "img-src 'self' data:; connect-src 'self' http://127.0.0.1:*; base-uri 'none'; form-action 'none'"
 )
 TYPES = {".mjs": "text/javascript", ".js": "text/javascript", ".wasm": "application/wasm", ".gz": "application/gzip"}
 

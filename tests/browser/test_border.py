@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (JS and Markdown stand in the strings)
 """The border: one module on each side, and what becomes of values that only one side knows. Cases g01, g03, g05."""
 
 from __future__ import annotations

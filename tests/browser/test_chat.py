@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (JS and Markdown stand in the strings)
 """`<agrun-chat>` as a person meets it. Pictures of what was seen go to tests/shots/."""
 
 from __future__ import annotations
@@ -154,14 +155,17 @@ async def test_what_a_model_writes_stays_inert(demo: Page) -> None:
     await expect(turn).to_contain_text("<script>window.hit = 1</script>")
     await expect(turn).to_contain_text("[one](javascript:window.hit=4)")
     for link in await turn.locator(".markdown a").all():
-        assert await link.evaluate("(element) => element.getAttributeNames().sort().join()") in ("href,rel,target",)
+        assert await link.evaluate("(element) => element.getAttributeNames().sort().join()") == "href,rel,target"
     await expect(demo.locator(".turn.user")).to_have_text("<img src=x onerror='window.hit = 7'>")
     assert await demo.evaluate("window.hit") == 0
     assert [url for url in asked if "evil.example" in url] == []
 
 
 async def test_tool_calls_are_rows_that_unfold(demo: Page) -> None:
-    calls = [{"name": "find_stock", "args": {"sku": "A-17", "warehouse": "Bergen"}}, {"name": "ask_supplier", "args": {}}]
+    calls = [
+        {"name": "find_stock", "args": {"sku": "A-17", "warehouse": "Bergen"}},
+        {"name": "ask_supplier", "args": {}},
+    ]
     await demo.evaluate(MOUNT, [{"text": "Let me look.", "calls": calls}, {"text": "There are **40**."}])
     await ask(demo, "stock of A-17?")
     await answered(demo)
@@ -289,7 +293,11 @@ async def test_a_long_conversation_stays_at_its_end_until_the_reader_scrolls(dem
 @pytest.mark.parametrize("width", [1100, 390])
 async def test_the_page_in_light_and_dark_wide_and_narrow(demo: Page, theme: str, width: int) -> None:
     calls = [{"name": "find_stock", "args": {"sku": "A-17", "warehouse": "Bergen"}}]
-    order = {"calls": [{"name": "place_order", "args": {"sku": "A-17", "quantity": 40, "deliverTo": "Warehouse Bergen, gate 3"}}]}
+    order = {
+        "calls": [
+            {"name": "place_order", "args": {"sku": "A-17", "quantity": 40, "deliverTo": "Warehouse Bergen, gate 3"}}
+        ]
+    }
     answer = {"text": "There are **40 units** of A-17 in Bergen:\n\n- 25 in hall 2\n- 15 in hall 5\n"}
     await demo.set_viewport_size({"width": width, "height": 800})
     await demo.evaluate(MOUNT, [{"calls": calls}, answer, order])

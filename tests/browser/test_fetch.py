@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (JS and Markdown stand in the strings)
 """The fetch port by itself, in the worker: kinds of failure, what it passes on, and that it leaves nothing behind."""
 
 from __future__ import annotations
@@ -61,7 +62,9 @@ async def read_page(url):
 async def python(worker: Worker, code: str) -> Any:
     """What the coroutine expression `code` gives, as JSON, beside SETUP."""
     source = f"{SETUP}\njson.dumps(await ({code}))"
-    return json.loads(await worker.evaluate("(source) => pyodide.runPythonAsync(source, {globals: pyodide.toPy({})})", source))
+    return json.loads(
+        await worker.evaluate("(source) => pyodide.runPythonAsync(source, {globals: pyodide.toPy({})})", source)
+    )
 
 
 async def test_a_response_comes_whole_with_lower_case_headers(worker: Worker, site: Site) -> None:
@@ -87,7 +90,9 @@ async def test_a_body_and_headers_are_sent_as_they_are(worker: Worker, site: Sit
         return True
 
     site.answers["/echo"] = echo
-    found = await python(worker, f"told('{site.origin}/echo', 'POST', headers={{'X-Mine': 'yes'}}, body='é\\x00'.encode())")
+    found = await python(
+        worker, f"told('{site.origin}/echo', 'POST', headers={{'X-Mine': 'yes'}}, body='é\\x00'.encode())"
+    )
     assert found["status"] == 204
     assert found["body"] == ""
     assert seen == [("yes", "é\x00".encode())]

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (JS and Markdown stand in the strings)
 """Runs through the page's API: events, results, actions, approvals, sessions, errors."""
 
 from __future__ import annotations
@@ -65,9 +66,7 @@ async def test_an_action_of_the_page_is_called_and_its_result_reaches_the_model(
         await agent.close();
         return {seen, tools: requests[0].tools.map((tool) => tool.name), last: requests[1].messages.at(-1), result};
     }""")
-    assert found["seen"] == [
-        {"prompt": "2 + 40?", "state": "running", "key": found["seen"][0]["key"], "signal": True}
-    ]
+    assert found["seen"] == [{"prompt": "2 + 40?", "state": "running", "key": found["seen"][0]["key"], "signal": True}]
     assert found["seen"][0]["key"]
     assert "add" in found["tools"]
     assert found["last"]["role"] == "tool"
@@ -317,3 +316,58 @@ async def test_a_closed_runtime_stops_its_runs_and_leaves_others_alone(page: Pag
     assert found["aborted"] == 1
     assert found["closed"]["message"] == "this runtime is closed"
     assert found["other"] == "fine"
+
+
+async def test_a_tool_that_ends_python_ends_its_run_only(page: Page) -> None:
+    found = await page.evaluate("""async () => {
+        const tools = `
+from agrun_wasm import skill_tool
+
+@skill_tool(description="Leaves.", parameters={"type": "object", "properties": {}})
+def leave():
+    raise SystemExit(3)
+`;
+        const skill = {files: {"SKILL.md": "---\\nname: leave\\ndescription: Leaves.\\n---\\nLeave.", "tools.py": tools}, trustTools: true};
+        const agent = await T.agent([
+            {calls: [{name: "read_agent_skill", args: {skillName: "leave"}}]},
+            {calls: [{name: "use_agent_skill", args: {}}]},
+            {calls: [{name: "execute_skill_tool", args: {toolName: "leave"}}]},
+            {text: "still here"},
+        ], {skills: [skill]});
+        const outcome = await Promise.race([agent.run("x").then((result) => result.status, (error) => error.code), T.sleep(3000)]);
+        const alive = (await T.agent([{text: "yes"}]));
+        const text = (await alive.run("alive?")).output.text;
+        await Promise.all([agent.close(), alive.close()]);
+        return {outcome, text};
+    }""")
+    assert found["outcome"] in ("completed", "failed", "INTERNAL")
+    assert found["text"] == "yes"
+
+
+async def test_python_that_breaks_down_fails_what_waits_for_it(fresh: Page) -> None:
+    await fresh.evaluate("""async () => {
+        window.agent = await T.agent([{text: "never", hang: true}]);
+        window.run = agent.run("x");
+        window.failed = T.error(run);
+        for await (const event of run) if (event.type === "text-delta") return;
+    }""")
+    await fresh.evaluate("() => void (window.second = agent.run('y'), window.failed = T.error(second))")
+    await fresh.workers[0].evaluate("() => { try { pyodide._api.fatal_error(new Error('boom')); } catch {} }")
+    assert (await fresh.evaluate("failed"))["code"] == "PYTHON_CRASHED"
+    assert (await fresh.evaluate("T.error(agent.describeComposition())"))["code"] == "PYTHON_CRASHED"
+    text = await fresh.evaluate(
+        "T.agent([{text: 'anew'}]).then((again) => again.run('x')).then((result) => result.output.text)"
+    )
+    assert text == "anew"
+
+
+async def test_stop_takes_two_words(page: Page) -> None:
+    found = await page.evaluate("""async () => {
+        const run = kept.run("x");
+        const error = await T.error(async () => run.stop("later"));
+        run.stop("now");
+        await T.error(run);
+        return error;
+    }""")
+    assert found["code"] == "CONFIG_INVALID"
+    assert "after_step" in found["message"]

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (JS and Markdown stand in the strings)
 """Stopping a run ends its connection: by `stop`, by leaving the loop, by closing the runtime; in a worker and in the page."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (JS and Markdown stand in the strings)
 """agrun.d.ts says what the page's API is: a program that uses it as documented type-checks, a wrong one does not."""
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { loadPyodide } from "pyodide";
 
+/** Line tables without columns, and the same order of everything at every build. */
+const COMPILER = { PYTHONNODEBUGRANGES: "1", PYTHONHASHSEED: "0" };
 const NATIVE = ["pydantic_core"];
 const SIDE_MODULE = "/site/pydantic_core/_pydantic_core.cpython-314-wasm32-emscripten.so";
 
@@ -11,7 +13,7 @@ const SIDE_MODULE = "/site/pydantic_core/_pydantic_core.cpython-314-wasm32-emscr
  * @returns {Promise<{schemas: Record<string, any>}>}
  */
 export async function buildSite({ web, root, dist, wheels }) {
-  const pyodide = await loadPyodide({ enableRunUntilComplete: false });
+  const pyodide = await loadPyodide({ enableRunUntilComplete: false, env: COMPILER });
   const { FS } = pyodide;
   for (const wheel of readdirSync(wheels).filter((name) => name.endsWith(".whl")).sort()) {
     pyodide.unpackArchive(new Uint8Array(readFileSync(`${wheels}/${wheel}`)), "wheel", { extractDir: "/site" });

@@ -16,18 +16,24 @@ import zipfile
 from pathlib import Path
 from types import CodeType
 
-#: what no page needs: tests, type stubs, another pydantic, tools for other tools
+#: what no page needs: tests, commands, another pydantic, tools for other tools
 LEFT_OUT = (
-    "jsonschema/tests",
+    "annotated_types/test_cases.py",
+    "jsonschema/__main__.py",
     "jsonschema/benchmarks",
+    "jsonschema/cli.py",
+    "jsonschema/tests",
     "jsonschema_specifications/tests",
-    "referencing/tests",
-    "pydantic/experimental",
     "justhtml/__main__.py",
-    "pydantic/v1",
-    "pydantic/mypy.py",
+    "markdown_it/cli",
     "pydantic/_hypothesis_plugin.py",
+    "pydantic/experimental",
+    "pydantic/mypy.py",
+    "pydantic/v1",
     "pyrsistent/typing.py",
+    "referencing/tests",
+    "ruamel/yaml/clibz",
+    "ruamel/yaml/cyaml.py",
 )
 LEFT_OUT_SUFFIXES = (".pyi", ".typed", ".so", ".h", ".c")
 #: of a `.dist-info` folder only what a program can ask for at run time
@@ -87,11 +93,10 @@ def _entry(path: Path, name: str, native: list[str]) -> tuple[str, bytes]:
 
 
 def _compiled(source: bytes, name: str) -> bytes:
-    """Our own code as it is. Others' without docstrings, asserts and line tables, which are half of their size."""
-    ours = name.startswith(OWN + "/")
-    code = compile(source, name, "exec", dont_inherit=True, optimize=0 if ours else 2)
+    """Without docstrings and asserts, and others' code without line tables too: together half of the size."""
+    code = compile(source, name, "exec", dont_inherit=True, optimize=2)
     header = importlib.util.MAGIC_NUMBER + struct.pack("<L", UNCHECKED) + importlib.util.source_hash(source)
-    return header + marshal.dumps(code if ours else _without_lines(code))
+    return header + marshal.dumps(code if name.startswith(f"{OWN}/") else _without_lines(code))
 
 
 def _without_lines(code: CodeType) -> CodeType:

@@ -1,8 +1,9 @@
 /** What `createRuntime` takes: settings of the page's side, and document 2's RuntimeConfig, which Python checks. */
 
-import { MANIFEST, loadAsset, loadManifest, responseOf } from "../boot/assets.js";
+import { MANIFEST, loadAsset, responseOf } from "../boot/assets.js";
 import { AgrunError } from "./errors.js";
 
+/** @typedef {import("../boot/assets.js").Manifest} Manifest */
 /**
  * @typedef {object} PageOptions
  * @property {string} [assetBase] where the bundle lies; by default beside agrun.js
@@ -33,22 +34,21 @@ export function splitOptions(options) {
 
 /**
  * `skills` as a URL, or a list of URLs and skills, as a list of skills. The bundle's own file is checked as every asset.
- * @param {unknown} skills @param {string} base
+ * @param {unknown} skills @param {string} base @param {Promise<Manifest>} manifest
  * @returns {Promise<unknown>}
  */
-export async function loadSkills(skills, base) {
-  if (typeof skills === "string") return skillsAt(skills, base);
-  if (!Array.isArray(skills)) return skills;
-  const lists = await Promise.all(skills.map((item) => (typeof item === "string" ? skillsAt(item, base) : [item])));
-  return lists.flat();
+export async function loadSkills(skills, base, manifest) {
+  if (typeof skills !== "string" && !Array.isArray(skills)) return skills;
+  const lists = [skills].flat().map((item) => (typeof item === "string" ? skillsAt(item, base, manifest) : [item]));
+  return (await Promise.all(lists)).flat();
 }
 
-/** @param {string} address @param {string} base @returns {Promise<unknown[]>} */
-async function skillsAt(address, base) {
+/** @param {string} address @param {string} base @param {Promise<Manifest>} manifest @returns {Promise<unknown[]>} */
+async function skillsAt(address, base, manifest) {
   const url = new URL(address, document.baseURI);
   let found;
   if (url.href === new URL(SKILLS, base).href) {
-    found = JSON.parse(new TextDecoder().decode(await loadAsset(base, await loadManifest(base, BUILD), SKILLS)));
+    found = JSON.parse(new TextDecoder().decode(await loadAsset(base, await manifest, SKILLS)));
   } else {
     found = await (await responseOf(url)).json();
   }

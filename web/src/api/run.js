@@ -5,7 +5,11 @@
  * `await run.result` (or `await run`) gives the RunResult.
  */
 
+import { AgrunError } from "./errors.js";
+
 /** @typedef {"now" | "after_step"} StopMode */
+
+const STOP_MODES = ["now", "after_step"];
 
 export class Run {
   /** @type {any[]} */
@@ -55,6 +59,9 @@ export class Run {
 
   /** @param {StopMode} [mode] "now" cuts the call in flight, "after_step" lets the actions in progress finish */
   stop(mode = "now") {
+    if (!STOP_MODES.includes(mode)) {
+      throw new AgrunError({ code: "CONFIG_INVALID", message: `stop: must be "now" or "after_step", not ${String(mode)}` });
+    }
     if (this.#phase === "running") this.#stop?.(mode);
   }
 

@@ -32,7 +32,7 @@ export async function createRuntime(options) {
       interpreter.history.forEach((event) => onBoot(event));
       interpreter.listeners.add(onBoot);
     }
-    const [skills] = await Promise.all([loadSkills(config.skills, base), interpreter.ready]);
+    const [skills] = await Promise.all([loadSkills(config.skills, base, interpreter.manifest), interpreter.ready]);
     const runtime = `runtime-${++runtimes}`;
     const scope = interpreter.channel.functions.scope();
     await interpreter.channel.request("create", { runtime, config: { ...config, skills } }, scope.reference);

@@ -6,10 +6,11 @@
 import { AgrunError } from "../api/errors.js";
 import { Channel } from "../border/channel.js";
 import { assetUrl, loadAsset, loadManifest } from "./assets.js";
-import { BOOT_TIMEOUT, BootError, STAGES } from "./stages.js";
+import { BOOT_TIMEOUT, BootError, STAGES, WORKER_NAME } from "./stages.js";
 
 /** @typedef {import("./stages.js").Stage} Stage */
 /** @typedef {import("./stages.js").BootEvent} BootEvent */
+/** @typedef {import("./assets.js").Manifest} Manifest */
 /** @typedef {"worker" | "page"} Thread */
 /** @typedef {{base: string, thread: Thread, timeouts: Partial<Record<Stage, number>>}} InterpreterOptions */
 
@@ -38,6 +39,8 @@ export class Interpreter {
   users = 0;
   /** Resolves when Python answers. @type {Promise<void>} */
   ready;
+  /** @type {Promise<Manifest>} */
+  manifest;
   /** What happened in the boot so far, for runtimes that come later. @type {BootEvent[]} */
   history = [];
   /** @type {Set<(event: BootEvent) => void>} */
@@ -57,13 +60,14 @@ export class Interpreter {
   constructor(options, forget) {
     this.#options = options;
     this.#forget = forget;
+    this.manifest = loadManifest(options.base, BUILD);
     this.ready = new Promise((resolve, reject) => {
       this.#fail = (error) => {
         reject(error);
         this.terminate(error);
       };
       this.#watch("assets");
-      this.#boot().then(resolve, (error) => this.#fail(error));
+      this.#boot(this.manifest).then(resolve, (error) => this.#fail(error));
     });
     this.ready.catch(() => {});
   }
@@ -91,30 +95,29 @@ export class Interpreter {
     this.channel.lose(error);
   }
 
-  async #boot() {
+  /** @param {Promise<Manifest>} manifest */
+  async #boot(manifest) {
     const { base, thread } = this.#options;
-    const manifest = await loadManifest(base, BUILD);
-    await loadAsset(base, manifest, WORKER); // checked here, and then in the cache for whoever runs it
-    await (thread === "page" ? this.#bootHere(base, manifest) : this.#bootWorker(base, manifest));
+    const found = await manifest;
+    await loadAsset(base, found, WORKER); // checked here, and then in the cache for whoever runs it
+    await (thread === "page" ? this.#bootHere(base, found) : this.#bootWorker(base, found));
     clearTimeout(this.#watchdog);
   }
 
-  /** @param {string} base @param {import("./assets.js").Manifest} manifest */
+  /** @param {string} base @param {Manifest} manifest */
   async #bootWorker(base, manifest) {
     const worker = newWorker(assetUrl(base, WORKER, manifest.files[WORKER]));
     this.#end = () => worker.terminate();
     this.#post = (text) => worker.postMessage(text);
     await new Promise((resolve, reject) => {
       worker.onerror = (event) => {
-        const error = new BootError("runtime", event.message || "the worker could not be started", {
-          details: { file: event.filename, line: event.lineno },
-        });
-        reject(error);
-        this.terminate(error);
+        const details = { file: event.filename, line: event.lineno };
+        reject(new BootError("runtime", event.message || "the worker could not be started", { details }));
       };
       worker.onmessage = ({ data }) => {
         if (typeof data === "string") return this.channel.receive(data);
         if (data.failed) return reject(new AgrunError(data.failed));
+        if (data.crashed) return this.terminate(crashed(data.crashed));
         this.#report(data.boot);
         return data.boot.stage === "ready" ? resolve(undefined) : undefined;
       };
@@ -122,7 +125,7 @@ export class Interpreter {
     });
   }
 
-  /** @param {string} base @param {import("./assets.js").Manifest} manifest */
+  /** @param {string} base @param {Manifest} manifest */
   async #bootHere(base, manifest) {
     const { bootPython } = await import(assetUrl(base, WORKER, manifest.files[WORKER]));
     const python = await bootPython({
@@ -131,6 +134,7 @@ export class Interpreter {
       ownScope: false,
       report: (/** @type {BootEvent} */ event) => this.#report(event),
       post: (/** @type {string} */ text) => queueMicrotask(() => this.channel.receive(text)),
+      onFatal: (/** @type {unknown} */ error) => this.terminate(crashed(String(error))),
     });
     this.#post = python.receive;
     this.#end = python.close;
@@ -155,9 +159,18 @@ export class Interpreter {
 
 /** A worker of another origin cannot be started directly: a local one imports it. @param {string} url */
 function newWorker(url) {
-  if (new URL(url).origin === location.origin) return new Worker(url, { type: "module", name: "agrun" });
+  if (new URL(url).origin === location.origin) return new Worker(url, { type: "module", name: WORKER_NAME });
   const source = URL.createObjectURL(new Blob([`import ${JSON.stringify(url)};`], { type: "text/javascript" }));
-  return new Worker(source, { type: "module", name: "agrun" });
+  return new Worker(source, { type: "module", name: WORKER_NAME });
+}
+
+/** @param {string} what */
+function crashed(what) {
+  return new AgrunError({
+    code: "PYTHON_CRASHED",
+    message: `Python broke down: ${what}`,
+    hint: "Create a new runtime; a run whose state you have goes on there with resume(state).",
+  });
 }
 
 /** @param {number} ms */

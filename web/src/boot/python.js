@@ -6,7 +6,8 @@
  */
 
 import { loadPyodide } from "pyodide";
-import { assetUrl, bodyOf, loadAsset, responseOf } from "./assets.js";
+import { assetUrl, loadAsset } from "./assets.js";
+import { Downloads } from "./downloads.js";
 import { BootError } from "./stages.js";
 
 /** @typedef {import("./assets.js").Manifest} Manifest */
@@ -44,9 +45,10 @@ del archive, name, target, Path, zipimport
  * @param {boolean} options.ownScope whether the global scope is ours, so that Pyodide's own downloads can be counted
  * @param {(event: BootEvent) => void} options.report
  * @param {(text: string) => void} options.post takes what Python says
+ * @param {(error: unknown) => void} options.onFatal told when Python has broken down for good
  * @returns {Promise<{receive: (text: string) => void, close: () => void, pyodide: any}>}
  */
-export async function bootPython({ base, manifest, ownScope, report, post }) {
+export async function bootPython({ base, manifest, ownScope, report, post, onFatal }) {
   const stages = new StageClock(report);
   const indexURL = new URL(`${manifest.pyodide}/`, base).href;
   const downloads = new Downloads(manifest, (loaded, total) => stages.progress(loaded, total));
@@ -98,6 +100,7 @@ export async function bootPython({ base, manifest, ownScope, report, post }) {
   } catch (error) {
     throw new BootError("core", messageOf(error), { details: { traceback: String(error) } });
   }
+  /** @type {any} */ (pyodide)._api.on_fatal = onFatal;
   stages.enter("ready");
   return { receive, close: () => receive.destroy(), pyodide };
 }
@@ -137,89 +140,6 @@ async function linkSideModule(module, sideModule) {
   LDSO.loadedLibsByHandle[0] = LDSO.loadedLibsByName["__main__"];
 }
 
-/** What the boot downloads, and how much of it has come. */
-class Downloads {
-  #loaded = 0;
-  #total = 0;
-  #manifest;
-  #onProgress;
-  /** @type {Promise<unknown>[]} */
-  #all = [];
-
-  /** @param {Manifest} manifest @param {(loaded: number, total: number) => void} onProgress */
-  constructor(manifest, onProgress) {
-    this.#manifest = manifest;
-    this.#onProgress = onProgress;
-  }
-
-  /**
-   * @template T
-   * @param {string} name @param {(counted: (bytes: number) => void) => Promise<T>} load
-   * @returns {Promise<T>}
-   */
-  add(name, load) {
-    const size = this.#manifest.files[name]?.bytes ?? 0;
-    this.#total += size;
-    let counted = 0;
-    const count = (/** @type {number} */ bytes) => {
-      counted += bytes;
-      this.#count(bytes);
-    };
-    const loading = load(count).then((value) => {
-      this.#count(size - counted); // what was not seen coming, or came unpacked
-      return value;
-    });
-    this.#all.push(loading);
-    return loading;
-  }
-
-  /**
-   * Count what Pyodide fetches by itself, through the global `fetch`, until the returned function is called. A response
-   * is handed on as it came: only such a one is compiled while it streams, and cached compiled.
-   * @param {string} indexURL @param {string[]} names
-   */
-  countFetches(indexURL, names) {
-    const original = globalThis.fetch;
-    /** @type {Map<string, ReturnType<typeof deferred> & {count: (bytes: number) => void}>} */
-    const expected = new Map();
-    for (const name of names) {
-      const download = { ...deferred(), count: (/** @type {number} */ _bytes) => {} };
-      expected.set(new URL(name, indexURL).href, download);
-      this.add(`${this.#manifest.pyodide}/${name}`, (count) => {
-        download.count = count;
-        return download.promise;
-      });
-    }
-    globalThis.fetch = async (input, init) => {
-      const url = input instanceof Request ? input.url : String(input);
-      const download = expected.get(url);
-      if (!download) return original(input, init);
-      try {
-        const response = await responseOf(url, init, original);
-        bodyOf(response.clone(), download.count).then(download.resolve, download.reject);
-        return response;
-      } catch (error) {
-        download.reject(error);
-        throw error;
-      }
-    };
-    return () => {
-      globalThis.fetch = original;
-    };
-  }
-
-  /** Resolves when everything is here, rejects with the first download that failed. */
-  async finished() {
-    await Promise.all(this.#all);
-  }
-
-  /** @param {number} bytes */
-  #count(bytes) {
-    this.#loaded += bytes;
-    this.#onProgress(Math.min(this.#loaded, this.#total), this.#total);
-  }
-}
-
 /** How often progress is told. */
 const PROGRESS_MS = 50;
 
@@ -257,19 +177,6 @@ class StageClock {
     this.#reported = now;
     this.#report({ stage: "assets", status: "progress", loaded, total });
   }
-}
-
-function deferred() {
-  /** @type {(value?: unknown) => void} */
-  let resolve = () => {};
-  /** @type {(error: unknown) => void} */
-  let reject = () => {};
-  const promise = new Promise((yes, no) => {
-    resolve = yes;
-    reject = no;
-  });
-  promise.catch(() => {});
-  return { promise, resolve, reject };
 }
 
 /** The last line of a Python traceback, or the message. @param {unknown} error */

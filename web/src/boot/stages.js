@@ -31,6 +31,9 @@ export const STAGES = {
   ready: { title: "Ready", timeoutMs: 0, hint: "" },
 };
 
+/** The name by which a worker knows that it is ours, and not another that imports this code. */
+export const WORKER_NAME = "agrun";
+
 export const BOOT_FAILED = "BOOT_FAILED";
 export const BOOT_TIMEOUT = "BOOT_TIMEOUT";
 

@@ -2,7 +2,7 @@
 
 import { bootPython } from "./python.js";
 import { AgrunError, errorFields } from "../api/errors.js";
-import { BootError } from "./stages.js";
+import { BootError, WORKER_NAME } from "./stages.js";
 
 export { bootPython };
 
@@ -10,18 +10,16 @@ const scope = /** @type {any} */ (globalThis);
 
 /** @param {{base: string, manifest: import("./assets.js").Manifest}} start */
 async function run({ base, manifest }) {
-  /** @type {((text: string) => void)} */
-  let receive = () => {};
   try {
-    const python = await bootPython({
+    const { receive, pyodide } = await bootPython({
       base,
       manifest,
       ownScope: true,
       report: (event) => scope.postMessage({ boot: event }),
       post: (text) => scope.postMessage(text),
+      onFatal: (error) => scope.postMessage({ crashed: String(error) }),
     });
-    receive = python.receive;
-    scope.pyodide = python.pyodide; // for whoever debugs in this worker
+    scope.pyodide = pyodide; // for whoever debugs in this worker
     scope.onmessage = (/** @type {MessageEvent<string>} */ event) => receive(event.data);
   } catch (error) {
     const told = error instanceof AgrunError ? error : new BootError("runtime", String(error));
@@ -29,6 +27,6 @@ async function run({ base, manifest }) {
   }
 }
 
-if (typeof scope.WorkerGlobalScope === "function" && scope instanceof scope.WorkerGlobalScope) {
+if (typeof scope.WorkerGlobalScope === "function" && scope.name === WORKER_NAME) {
   scope.onmessage = (/** @type {MessageEvent} */ event) => run(event.data);
 }

@@ -47,12 +47,6 @@ export class ApprovalCard {
     );
   }
 
-  /** @param {string} text */
-  fail(text) {
-    this.element.dataset.state = "failed";
-    this.#outcome.textContent = text;
-  }
-
   /** @param {Decision} decision @param {(decision: Decision) => void} onDecision */
   #decide(decision, onDecision) {
     this.#approve.disabled = this.#deny.disabled = true;

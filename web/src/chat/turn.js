@@ -7,6 +7,7 @@
 import { ApprovalCard } from "./approval-card.js";
 import { copyButton, el, icon } from "./dom.js";
 import { MarkdownView } from "./markdown.js";
+import { ReasoningRow } from "./reasoning-row.js";
 import { ToolRow, titleOf } from "./tool-row.js";
 
 /** @typedef {{onDecisions: (decisions: Record<string, "approve" | "deny">) => void, onContinue: () => void, onRetry: () => void, onSuggestion: (prompt: string) => void}} TurnActions */
@@ -48,14 +49,27 @@ export class AgentTurn {
   #actions;
   /** @type {MarkdownView | null} */
   #text = null;
-  /** @type {HTMLElement | null} */
-  #tools = null;
-  /** @type {HTMLElement | null} */
+  /** Texts that were set aside in this answer. @type {MarkdownView[]} */
+  #aside = [];
+  /** The rows since the last text. @type {HTMLElement | null} */
+  #steps = null;
+  /** @type {ReasoningRow | null} */
   #reasoning = null;
   /** Calls that run, by name and place. @type {Map<string, ToolRow>} */
   #rows = new Map();
   /** @type {Map<string, ApprovalCard>} */
   #approvals = new Map();
+  /** What is shown of an event, by its type. @type {Record<string, (detail: any, at: number) => void>} */
+  #shown = {
+    "text-delta": ({ text }) => this.#textPart().append(text),
+    "reasoning-delta": ({ text }) => this.#reasoningPart().append(text),
+    "answer-superseded": () => this.#setTextAside(),
+    "action-executing": (detail, at) => this.#startRow(detail, at),
+    "action-executed": (detail, at) => {
+      const { ok, result, summary } = detail;
+      this.#endRow(detail, at, ok === false ? "failed" : "ok", { result: result ?? summary });
+    },
+  };
 
   /** @param {TurnActions} actions */
   constructor(actions) {
@@ -73,15 +87,9 @@ export class AgentTurn {
   take({ type, detail, at }) {
     const activity = ACTIVITY[type]?.(detail);
     if (activity) this.waiting(activity);
-    if (type === "text-delta") this.#textPart().append(detail.text);
-    else if (type === "reasoning-delta") this.#reasoningPart().append(detail.text);
-    else if (type === "answer-superseded") this.#setTextAside();
-    else if (type === "action-executing") this.#startRow(detail, at);
-    else if (type === "action-executed") {
-      const { ok, result, summary } = detail;
-      this.#endRow(detail, at, ok === false ? "failed" : "ok", { result: result ?? summary });
-    } else if (type in FAILED) this.#endRow(detail, at, "failed", { note: FAILED[type](detail) });
-    else if (type in NOT_RUN) {
+    this.#shown[type]?.(detail, at);
+    if (type in FAILED) this.#endRow(detail, at, "failed", { note: FAILED[type](detail) });
+    if (type in NOT_RUN) {
       this.#startRow(detail, at);
       this.#endRow(detail, at, "refused", { note: NOT_RUN[type](detail) });
     }
@@ -92,11 +100,10 @@ export class AgentTurn {
     this.#finish();
     const { output, status, error } = result;
     if (status === "failed") return this.fail(error);
-    if (status === "aborted") return this.#note("stop", "Stopped");
+    if (status === "aborted") return void this.#note("stop", "Stopped");
     if (output.kind === "approval_required") return this.#askApprovals(output.approvals);
     if (output.kind === "continuation_required") {
-      this.#note("info", output.text, el("button", { type: "button", class: "secondary", onclick: () => this.#continue() }, "Continue"));
-      return undefined;
+      return this.#offerToContinue(output.text);
     }
     return this.#answer(output.text);
   }
@@ -119,13 +126,8 @@ export class AgentTurn {
   /** Going on after an approval. */
   resume() {
     this.element.setAttribute("aria-busy", "true");
-    this.#text = this.#tools = this.#reasoning = null;
+    this.#text = this.#steps = this.#reasoning = null;
     this.waiting("Going on");
-  }
-
-  /** @param {string} text */
-  failApprovals(text) {
-    for (const card of this.#approvals.values()) card.fail(text);
   }
 
   #finish() {
@@ -140,6 +142,9 @@ export class AgentTurn {
     const view = this.#textPart();
     view.set(text);
     view.render();
+    for (const draft of this.#aside.splice(0)) {
+      if (text.includes(draft.text.trim())) (draft.element.closest(".draft") ?? draft.element).remove();
+    }
     const foot = el("div", { class: "answer-foot" }, copyButton(() => text, "Copy answer"));
     this.#parts.append(foot);
     if (view.suggestions.length === 0) return;
@@ -164,18 +169,26 @@ export class AgentTurn {
     }
   }
 
-  #continue() {
-    this.#actions.onContinue();
+  /** @param {string} text */
+  #offerToContinue(text) {
+    const button = el("button", { type: "button", class: "secondary" }, "Continue");
+    const note = this.#note("info", text, button);
+    button.addEventListener("click", () => {
+      note.remove();
+      this.#actions.onContinue();
+    });
   }
 
   /** @param {Parameters<typeof icon>[0]} name @param {string} text @param {Node} [action] */
   #note(name, text, action) {
-    this.#parts.append(el("div", { class: "note", part: "note" }, icon(name), el("span", {}, text), action));
+    const note = el("div", { class: "note", part: "note" }, icon(name), el("span", {}, text), action);
+    this.#parts.append(note);
+    return note;
   }
 
   #textPart() {
     if (this.#text) return this.#text;
-    this.#tools = this.#reasoning = null;
+    this.#steps = this.#reasoning = null;
     this.#text = new MarkdownView();
     this.#parts.append(this.#text.element);
     return this.#text;
@@ -188,31 +201,37 @@ export class AgentTurn {
     if (!view) return;
     view.render();
     view.element.classList.add("aside");
+    this.#aside.push(view);
     if (view.text.length <= REMARK_LENGTH) return;
-    const draft = el("details", { class: "reasoning" }, el("summary", {}, icon("chevron"), "Earlier draft"));
+    const draft = el("details", { class: "draft" }, el("summary", {}, icon("chevron"), "Earlier draft"));
     view.element.replaceWith(draft);
     draft.append(view.element);
   }
 
   #reasoningPart() {
     if (!this.#reasoning) {
-      this.#text = this.#tools = null;
-      this.#reasoning = el("div", { class: "reasoning-text" });
-      this.#parts.append(el("details", { class: "reasoning", part: "reasoning" }, el("summary", {}, icon("chevron"), "Reasoning"), this.#reasoning));
+      this.#reasoning = new ReasoningRow();
+      this.#addStep(this.#reasoning.element);
     }
     return this.#reasoning;
   }
 
+  /** @param {HTMLElement} row */
+  #addStep(row) {
+    this.#text = null;
+    if (!this.#steps) {
+      this.#steps = el("div", { class: "steps", part: "steps" });
+      this.#parts.append(this.#steps);
+    }
+    this.#steps.append(row);
+  }
+
   /** @param {any} detail @param {number} at */
   #startRow(detail, at) {
-    if (!this.#tools) {
-      this.#text = this.#reasoning = null;
-      this.#tools = el("div", { class: "tools", part: "tools" });
-      this.#parts.append(this.#tools);
-    }
+    this.#reasoning = null;
     const row = new ToolRow(detail.actionName, detail.args, at);
     this.#rows.set(placeOf(detail), row);
-    this.#tools.append(row.element);
+    this.#addStep(row.element);
   }
 
   /** @param {any} detail @param {number} at @param {import("./tool-row.js").ToolState} state @param {{result?: unknown, note?: string}} end */
