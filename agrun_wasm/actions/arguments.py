@@ -6,16 +6,14 @@ Pure. Single calls, batch and plan items, approved calls and skill tools all pas
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from agrun_wasm.contracts.action import ArgSpec, ArgsSchema
 
 FaultReason = Literal["missing", "type", "enum", "not_object", "preflight"]
 
 
-@dataclass(frozen=True, slots=True)
-class ArgFault:
+class ArgFault(NamedTuple):
     """The first failure: `key` is the path inside args (None for the whole), `error` says what was expected."""
 
     key: str | None
@@ -23,8 +21,7 @@ class ArgFault:
     error: str
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedArgs:
+class CheckedArgs(NamedTuple):
     """Canonical arguments, the rewrites made on the way, and the first fault if there is one."""
 
     args: dict[str, Any]

@@ -6,8 +6,7 @@ Owns the checks made when an action is created. Knows nothing of a run.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from agrun_wasm.actions.context import ActionContext
 from agrun_wasm.contracts.action import ActionInfo, ArgSpec, ArgsSchema, ArgType, PlannerMeta
@@ -24,16 +23,14 @@ _ARG_TYPES: tuple[str, ...] = get_args(ArgType)
 _PERMISSION_KEYS = [f.alias or n for n, f in Permission.model_fields.items() if n != "source"]
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(NamedTuple):
     """A call that may go on: its canonical args, and steps that say what preparing did (`(type, detail)`)."""
 
     args: dict[str, Any]
     steps: tuple[tuple[str, dict[str, Any]], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(NamedTuple):
     """A call that must not run: the step action-args-invalid, and the problem code a plan reports (2.7).
 
     `key` is a path inside args; `detail` adds keys to the step (`toolName`); `steps` come before it.
@@ -47,8 +44,7 @@ class Refused:
     steps: tuple[tuple[str, dict[str, Any]], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class BuiltIn:
+class BuiltIn(NamedTuple):
     """What only the runtime's own actions have.
 
     `prepare(state, args)` is the preflight; `gate(state, args)` the skillPolicy entry that applies to this call;

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from pydantic import BaseModel
 
@@ -21,8 +20,7 @@ SUMMARY_CHARS = 120
 CONTROLS = ("continue", "complete")
 
 
-@dataclass(frozen=True, slots=True)
-class ActionResult:
+class ActionResult(NamedTuple):
     """A checked result: JSON output, a short summary, and a built-in's effects."""
 
     control: Literal["continue", "complete"]

@@ -2,81 +2,71 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from agrun_wasm.contracts.workspace import VirtualWorkspace
 
 
-@dataclass(frozen=True, slots=True)
-class SearchDone:
+class SearchDone(NamedTuple):
     """A search's results, `[{title, url, snippet}]`; they become sources in state found and autoRead's candidates."""
 
     results: list[dict[str, Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class SourceRead:
+class SourceRead(NamedTuple):
     """A read_url_result, success or failure."""
 
     result: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class SkillRead:
+class SkillRead(NamedTuple):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class SkillActivated:
+class SkillActivated(NamedTuple):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class SkillHandoff:
+class SkillHandoff(NamedTuple):
     """`keep_last` maps actionHistory, toolHistory, readSources, searchResults to how many of the latest stay shown."""
 
     name: str
     context: str | None = None
-    keep_last: dict[str, int] = field(default_factory=dict)
+    keep_last: Mapping[str, int] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class HandoffCycle:
+class HandoffCycle(NamedTuple):
     """The target already stands in the chain: the run halts (2.9)."""
 
     chain: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class WorkspaceChanged:
+class WorkspaceChanged(NamedTuple):
     workspace: VirtualWorkspace
 
 
-@dataclass(frozen=True, slots=True)
-class PatchPreviewed:
+class PatchPreviewed(NamedTuple):
     """A preview's outcome, counted for narrowing (2.11)."""
 
     path: str
     blocked: bool
 
 
-@dataclass(frozen=True, slots=True)
-class WorkspaceGrown:
+class WorkspaceGrown(NamedTuple):
     """A growth action or a publication has run; narrowing ends."""
 
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionAsked:
+class QuestionAsked(NamedTuple):
     """The run stops until the user answers."""
 
     question: str
 
 
-@dataclass(frozen=True, slots=True)
-class Published:
+class Published(NamedTuple):
     """A workspace file is the answer; `limited` is the reason the model gave for publishing it unfinished."""
 
     text: str

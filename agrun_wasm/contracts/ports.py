@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, Protocol
 
 from agrun_wasm.contracts.model import ModelEvent, ModelRequest
 
@@ -17,8 +17,7 @@ FetchFailureKind = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class FetchRequest:
+class FetchRequest(NamedTuple):
     """One HTTP request. `timeout_ms` bounds the time to the response's head and each wait for a chunk.
 
     `purpose` "model" is a call the host configured (any address); "read" and "search" come from the model's wishes:
@@ -27,7 +26,7 @@ class FetchRequest:
 
     method: str
     url: str
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = MappingProxyType({})
     body: bytes | None = None
     timeout_ms: float | None = None
     purpose: Literal["model", "search", "read"] = "model"

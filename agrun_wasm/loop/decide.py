@@ -5,7 +5,8 @@ An invalid decision costs no step: the same cycle asks again. Envelope mode has 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from agrun_wasm.contracts.decision import Decision, FinalDecision
 from agrun_wasm.contracts.errors import ErrorInfo, ProviderError
@@ -41,16 +42,14 @@ async def decide(ctx: RunContext) -> Failed | OutOfBudget | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Accepted:
+class _Accepted(NamedTuple):
     """A decision and the reply that it stood in: the repair's, where there was one."""
 
     decision: Decision
     reply: ModelReply
 
 
-@dataclass(frozen=True, slots=True)
-class _Rejected:
+class _Rejected(NamedTuple):
     """The last reply, which is no decision, and why."""
 
     reply: ModelReply

@@ -9,8 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from agrun_wasm.actions import guardrail
 from agrun_wasm.actions.arguments import ArgFault, check_args
@@ -28,8 +27,7 @@ JUDGE_TIMEOUT_MS = 5_000
 HOOK_TIMEOUT_MS = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class Ready:
+class Ready(NamedTuple):
     """A call that passed the checks before policy: its action and canonical arguments."""
 
     action: Action
@@ -37,8 +35,7 @@ class Ready:
     skill_entry: PolicyEntry | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Rejected:
+class Rejected(NamedTuple):
     """A call that goes no further. `problem` is the code that a plan reports (2.7)."""
 
     outcome: CallOutcome

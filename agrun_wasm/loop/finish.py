@@ -6,8 +6,7 @@ programming error.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from agrun_wasm.contracts.errors import ErrorInfo
 from agrun_wasm.contracts.events import StepType
@@ -34,12 +33,11 @@ _CONTINUATION_TEXT = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Composed:
+class Composed(NamedTuple):
     """An output as it leaves, with what the diagnostics say of it."""
 
     output: dict[str, Any]
-    notes: dict[str, Any] = field(default_factory=dict)
+    notes: dict[str, Any]
 
 
 def requested_citations(ctx: RunContext) -> RequestedCitations | None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from agrun_wasm.contracts.errors import ErrorInfo
 from agrun_wasm.contracts.outcome import Answer, GoOn, WriteAnswer
@@ -11,21 +10,18 @@ from agrun_wasm.contracts.outcome import Answer, GoOn, WriteAnswer
 __all__ = ["Answer", "Blocked", "Failed", "GoOn", "OutOfBudget", "Outcome", "WriteAnswer"]
 
 
-@dataclass(slots=True)
-class Blocked:
+class Blocked(NamedTuple):
     """The run waits for a person: a question or approvals."""
 
     output: dict[str, Any]
     source: Literal["ask_clarification", "approval"]
 
 
-@dataclass(slots=True)
-class OutOfBudget:
+class OutOfBudget(NamedTuple):
     reason: Literal["steps", "deadline", "cost"]
 
 
-@dataclass(slots=True)
-class Failed:
+class Failed(NamedTuple):
     error: ErrorInfo
 
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from agrun_wasm.contracts.decision import Stitch
 from agrun_wasm.text.fences import strip_fenced
@@ -17,8 +16,7 @@ BLOCK_WORDS = frozenset({"g3-followups", "g3-drill-hints"})
 _HINT_KEYS = ("match_header", "label", "prompt")
 
 
-@dataclass(frozen=True, slots=True)
-class SectionText:
+class SectionText(NamedTuple):
     """A section's title as given (None: numbered) and its text, or why it failed."""
 
     title: str | None

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from agrun_wasm.contracts.decision import PlanDecision, PlanItem
 from agrun_wasm.contracts.errors import ProviderError
@@ -22,8 +21,7 @@ from agrun_wasm.planner.writing import PartPurpose, part_request
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(NamedTuple):
     text: str
     failure: str | None = None
     reused: bool = False

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from agrun_wasm.actions.definition import Action
 from agrun_wasm.contracts.model import Message, ModelRequest, ToolSpec
@@ -14,8 +13,7 @@ from agrun_wasm.planner.sections import BuiltSection, Moment, build_sections
 from agrun_wasm.planner.surface import Surface
 
 
-@dataclass(frozen=True, slots=True)
-class PlannerPrompt:
+class PlannerPrompt(NamedTuple):
     """System text with its sections, the tools (native mode only), and the names offered."""
 
     system: str

@@ -6,8 +6,7 @@ Envelope mode reads one object out of the text; native mode reads tool calls, an
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from agrun_wasm.actions.clarification import NAME as ASK
 from agrun_wasm.actions.registry import DECISION_TOOLS, bare_name
@@ -32,8 +31,7 @@ NOT_RUN_OVER_LIMIT = "not run: more calls than {limit} in one reply"
 NOT_RUN_CUT = "not run: the reply was cut at the token limit; call again with shorter arguments"
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(NamedTuple):
     """A decision, with what its text needed: the repairs of its letters, and keys that stood twice (the last won)."""
 
     decision: Decision

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from agrun_wasm.actions.clarification import NAME as ASK
 from agrun_wasm.actions.definition import Action
@@ -18,8 +18,7 @@ from agrun_wasm.planner.surface import Surface
 from agrun_wasm.skills.prompt import active_skill_section, catalog_section
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(NamedTuple):
     """What sections are built from: the surface, the state, the mode, and the actions offered now."""
 
     surface: Surface
@@ -32,8 +31,7 @@ class Moment:
         return {action.name for action in self.offered}
 
 
-@dataclass(frozen=True, slots=True)
-class BuiltSection:
+class BuiltSection(NamedTuple):
     id: str
     origin: str
     text: str

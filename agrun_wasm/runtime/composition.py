@@ -6,8 +6,7 @@ Static checks only. The order of actions is built-in, host, plugins.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from agrun_wasm.actions.clarification import clarification_action
 from agrun_wasm.actions.definition import Action
@@ -34,8 +33,7 @@ T = TypeVar("T")
 _SKILL_CAPABILITIES = ("skills", "handoff")
 
 
-@dataclass(frozen=True, slots=True)
-class HostParts:
+class HostParts(NamedTuple):
     """What a composition is made from beside the config."""
 
     fetch: Fetch | None

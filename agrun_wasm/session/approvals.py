@@ -6,8 +6,7 @@ Owns the records and the checks of an answer. It runs nothing and emits nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from agrun_wasm.contracts.errors import ApprovalInvalid, ConfigInvalid
 from agrun_wasm.contracts.policy import PolicyDecision
@@ -17,8 +16,7 @@ from agrun_wasm.text.digest import digest
 Answer = Literal["approve", "deny"]
 
 
-@dataclass(frozen=True, slots=True)
-class Resolution:
+class Resolution(NamedTuple):
     """A checked answer to a pending approval."""
 
     approval: Approval
