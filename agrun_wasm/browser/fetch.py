@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Literal
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import js
 
@@ -23,17 +23,26 @@ _CLOSED = "AbortError"
 _TIMEOUT = "TimeoutError"
 
 
+#: how a proxy says which URL its redirects led to
+FINAL_URL = "x-agrun-final-url"
+
+
 class JsFetch:
-    """The Fetch port. Cookies are never sent."""
+    """The Fetch port. Cookies are never sent.
+
+    With `proxy_url`, every request to another origin goes there instead, as it is, with the real URL in the query:
+    `<proxy_url>?url=<encoded>`. The proxy answers with what it got, and with FINAL_URL where it was redirected.
+    """
 
     platform: Literal["browser", "host"] = "browser"
 
-    def __init__(self) -> None:
+    def __init__(self, proxy_url: str | None = None) -> None:
+        self._proxy_url = proxy_url
         self._calls: set[_Call] = set()
 
     @asynccontextmanager
     async def open(self, request: FetchRequest) -> AsyncIterator[JsResponse]:
-        call = _Call(request)
+        call = _Call(request, self._proxy_url)
         self._calls.add(call)
         try:
             yield JsResponse(call, await call.head())
@@ -54,7 +63,7 @@ class JsResponse:
         self.status: int = response.status
         self.status_text: str = response.statusText
         self.headers: dict[str, str] = {str(name): str(value) for name, value in response.headers}
-        self.url: str = response.url or call.url
+        self.url: str = self.headers.pop(FINAL_URL, "") or (call.url if call.relayed else response.url) or call.url
         self._call = call
         self._body = response.body
 
@@ -75,15 +84,17 @@ class JsResponse:
 class _Call:
     """One call: its controller, its timer, and what a failure of it means."""
 
-    def __init__(self, request: FetchRequest) -> None:
+    def __init__(self, request: FetchRequest, proxy_url: str | None) -> None:
         self.url = request.url
+        self.relayed = proxy_url is not None and _origin(request.url) != js.location.origin
+        self._address = _relayed(proxy_url, request.url) if proxy_url and self.relayed else request.url
         self._request = request
         self._controller = js.AbortController.new()
         self._time_out = self._controller.abort.bind(self._controller, js.DOMException.new("timeout", _TIMEOUT))
 
     async def head(self) -> Any:
         try:
-            promise = js.fetch(self._request.url, self._options())
+            promise = js.fetch(self._address, self._options())
         except JsException as failure:  # a header that no browser sends
             raise FetchError("network_or_cors", f"the request cannot be made: {failure}", url=self.url) from None
         return await self.timed(promise)
@@ -131,7 +142,16 @@ class _Call:
         if kind == "timeout":
             return f"{host} did not answer within {self._request.timeout_ms:g} ms"
         return (
-            f"No response from {host}: the network failed, or {host} does not allow requests from this page (CORS; the "
-            f"browser does not say which). Use a provider or site that allows browser requests, or relay them through "
-            f"a server of your own: set `proxyUrl` (agrun_host serves one)."
+            f"no response from {host}: it cannot be reached, or it does not allow requests from this page (CORS; the "
+            f"browser does not say which). Two ways out: a provider or site that allows them, or a proxy of your own "
+            f"(`proxyUrl`, which agrun_host serves)."
         )
+
+
+def _relayed(proxy_url: str, url: str) -> str:
+    return f"{proxy_url}{'&' if '?' in proxy_url else '?'}url={quote(url, safe='')}"
+
+
+def _origin(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"

@@ -119,7 +119,7 @@ class Page:
 
     async def _create(self, params: Mapping[str, Any]) -> None:
         arguments = runtime_arguments(params["config"], self._calls)
-        runtime = Runtime(**arguments, fetch=JsFetch(), clock=BrowserClock(), ids=BrowserIds())
+        runtime = Runtime(**arguments, fetch=JsFetch(params.get("proxyUrl")), clock=BrowserClock(), ids=BrowserIds())
         self._runtimes[params["runtime"]] = runtime
 
     async def _close(self, params: Mapping[str, Any]) -> None:

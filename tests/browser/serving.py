@@ -53,7 +53,7 @@ def served(folder: Path = DIST) -> Iterator[Site]:
                 super().do_GET()
 
         def do_POST(self) -> None:
-            answer = site.answers.get(self.path)
+            answer = site.answers.get(self.path.partition("?")[0])
             if answer is None or not answer(self):
                 self.send_error(404)
 

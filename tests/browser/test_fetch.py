@@ -18,9 +18,9 @@ from agrun_wasm import Runtime
 from agrun_wasm.browser.fetch import JsFetch
 from agrun_wasm.contracts.ports import FetchError, FetchRequest
 
-async def told(url, method="GET", *, read=None, **request):
+async def told(url, method="GET", *, read=None, proxy=None, **request):
     try:
-        async with JsFetch().open(FetchRequest(method, url, **request)) as response:
+        async with JsFetch(proxy).open(FetchRequest(method, url, **request)) as response:
             body = b""
             async for chunk in response.chunks():
                 assert type(chunk) is bytes
@@ -118,6 +118,29 @@ async def test_read_url_tells_a_blocked_page_as_network_or_cors(worker: Worker) 
     assert output["url"] == "https://nocors.invalid/a"
     assert "CORS" in output["message"]
     assert output["platform"] == "browser"
+
+
+async def test_a_proxy_relays_requests_to_other_origins_only(worker: Worker, site: Site) -> None:
+    asked: list[tuple[str, str | None]] = []
+
+    def relay(handler: Any) -> bool:
+        asked.append((handler.path, handler.headers["x-mine"]))
+        handler.send_response(200)
+        handler.send_header("Content-Length", "5")
+        handler.send_header("X-Agrun-Final-Url", "https://other.invalid/moved")
+        handler.end_headers()
+        handler.wfile.write(b"fetch")
+        return True
+
+    site.answers["/relay"] = relay
+    other = "https://other.invalid/a?q=1&r=é"
+    found = await python(worker, f"told('{other}', headers={{'X-Mine': 'yes'}}, proxy='{site.origin}/relay')")
+    assert found["body"] == "fetch"
+    assert found["url"] == "https://other.invalid/moved"
+    assert asked == [("/relay?url=https%3A%2F%2Fother.invalid%2Fa%3Fq%3D1%26r%3D%C3%A9", "yes")]
+    own = await python(worker, f"told('{site.origin}/skills.json', proxy='{site.origin}/relay')")
+    assert own["url"] == f"{site.origin}/skills.json"
+    assert len(asked) == 1
 
 
 async def test_a_header_that_no_browser_sends_is_an_error_of_ours(worker: Worker, site: Site) -> None:

@@ -136,6 +136,8 @@ export interface RuntimeOptions extends Omit<RuntimeConfig, "provider" | "webSea
   /** Python in a worker (default), or in the page's own thread */
   thread?: "worker" | "page";
   onBoot?(event: BootEvent): void;
+  /** where requests to other origins are relayed, as `<proxyUrl>?url=<encoded>`; agrun_host serves one */
+  proxyUrl?: string;
   /** milliseconds without progress after which a stage of the boot is given up */
   stageTimeouts?: Partial<Record<BootStage, number>>;
 }

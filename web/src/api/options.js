@@ -10,9 +10,10 @@ import { AgrunError } from "./errors.js";
  * @property {"worker" | "page"} [thread]
  * @property {Partial<Record<import("../boot/stages.js").Stage, number>>} [stageTimeouts] milliseconds without progress
  * @property {(event: import("../boot/stages.js").BootEvent) => void} [onBoot]
+ * @property {string} [proxyUrl] where requests to other origins are relayed, as `<proxyUrl>?url=<encoded>`
  */
 
-const PAGE_OPTIONS = ["assetBase", "thread", "stageTimeouts", "onBoot"];
+const PAGE_OPTIONS = ["assetBase", "thread", "stageTimeouts", "onBoot", "proxyUrl"];
 const SKILLS = "skills.json";
 
 /**

@@ -19,7 +19,7 @@ export function setDefaultBase(base) {
 let runtimes = 0;
 
 /**
- * @param {Record<string, any>} options document 2's RuntimeConfig in camelCase, and `assetBase`, `thread`, `onBoot`, `stageTimeouts`
+ * @param {Record<string, any>} options document 2's RuntimeConfig in camelCase, and `assetBase`, `thread`, `onBoot`, `stageTimeouts`, `proxyUrl`
  * @returns {Promise<Runtime>}
  */
 export async function createRuntime(options) {
@@ -35,7 +35,8 @@ export async function createRuntime(options) {
     const [skills] = await Promise.all([loadSkills(config.skills, base, interpreter.manifest), interpreter.ready]);
     const runtime = `runtime-${++runtimes}`;
     const scope = interpreter.channel.functions.scope();
-    await interpreter.channel.request("create", { runtime, config: { ...config, skills } }, scope.reference);
+    const proxyUrl = page.proxyUrl && new URL(page.proxyUrl, document.baseURI).href;
+    await interpreter.channel.request("create", { runtime, config: { ...config, skills }, proxyUrl }, scope.reference);
     return new Runtime(interpreter, runtime, scope.forget);
   } catch (error) {
     await interpreter.release();
