@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from agrun_host.runtime import Runtime
     from agrun_host.skills import bundled_skills, load_skills
-    from agrun_host.transport import HttpxFetch
+    from agrun_host.transport import HttpFetch
 
-__all__ = ["HttpxFetch", "Runtime", "bundled_skills", "load_skills"]
+__all__ = ["HttpFetch", "Runtime", "bundled_skills", "load_skills"]
 
 _PLACES = {
-    "HttpxFetch": "agrun_host.transport",
+    "HttpFetch": "agrun_host.transport",
     "Runtime": "agrun_host.runtime",
     "bundled_skills": "agrun_host.skills",
     "load_skills": "agrun_host.skills",

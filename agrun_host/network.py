@@ -1,8 +1,8 @@
 """Connections on CPython: how a socket is opened, to which address, and which ones are kept.
 
-httpcore2 (the engine of httpx2) speaks HTTP on them. Its own pool looks at every open connection for each request,
-which at 500 of them costs ten times the request; here idle ones stand in a stack for each origin. Owned here too: the
-check that an address is public, made on the very address that is connected to. Must not know: requests, redirects.
+httpcore2 speaks HTTP on them. Its own pool looks at every open connection for each request, which at 500 of them costs
+ten times the request; here idle ones stand in a stack for each origin. Owned here too: the check that an address is
+public, made on the very address that is connected to. Must not know: requests, redirects, proxies.
 """
 # The engine's interfaces have parameters that are not looked at here.
 # ruff: noqa: ARG002
@@ -10,18 +10,21 @@ check that an address is public, made on the very address that is connected to. 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import errno
 import ipaddress
-import os
+import itertools
+import socket
 import ssl
 from collections import deque
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Any
 
 import httpcore2
 
 from agrun_wasm.text.hosts import is_private_host
 
-__all__ = ["Connection", "Connections", "PrivateAddressError", "names_proxies", "proxy_of"]
+__all__ = ["Connections", "PrivateAddressError", "Sockets"]
 
 _KEEP_S = 30.0
 _KEEP_MOST = 1000
@@ -36,36 +39,30 @@ class PrivateAddressError(Exception):
     """A host resolves to an address that is not public."""
 
 
-class Connection(Protocol):
-    """What a request is sent on: one of ours, or a pool that goes through a proxy."""
-
-    async def handle_async_request(self, request: httpcore2.Request) -> httpcore2.Response: ...
-
-
 class Connections:
     """Open connections, most recently used first. One event loop at a time; those of another one are forgotten."""
 
     def __init__(self) -> None:
+        #: by origin; the origin that was given back to last stands last
         self._idle: dict[Origin, deque[httpcore2.AsyncHTTPConnection]] = {}
         self._active: set[httpcore2.AsyncHTTPConnection] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tls: ssl.SSLContext | None = None
-        self._open = _Sockets(public_only=False)
-        self._guarded = _Sockets(public_only=True)
+        self._open = Sockets(public_only=False)
+        self._guarded = Sockets(public_only=True)
 
-    def take(self, url: httpcore2.URL, *, public_only: bool) -> tuple[httpcore2.AsyncHTTPConnection, bool]:
+    async def take(self, url: httpcore2.URL, *, public_only: bool) -> tuple[httpcore2.AsyncHTTPConnection, bool]:
         """A connection to this origin, and whether it was used before."""
-        loop = asyncio.get_running_loop()
-        if loop is not self._loop:
-            self._loop = loop
-            self._idle.clear()
-            self._active.clear()
-        kept = self._idle.get((url.scheme, url.host, url.port, public_only))
-        while kept:
+        self._forget_other_loops()
+        origin = (url.scheme, url.host, url.port, public_only)
+        while (kept := self._idle.get(origin)) is not None:
             connection = kept.pop()
+            if not kept:
+                del self._idle[origin]
             if not connection.has_expired() and connection.is_available():
                 self._active.add(connection)
                 return connection, True
+            await connection.aclose()
         return self._new(url, public_only), False
 
     async def give(self, url: httpcore2.URL, connection: httpcore2.AsyncHTTPConnection, *, public_only: bool) -> None:
@@ -74,18 +71,40 @@ class Connections:
         if not connection.is_available() or connection.has_expired():
             await connection.aclose()
             return
-        kept = self._idle.setdefault((url.scheme, url.host, url.port, public_only), deque())
+        origin = (url.scheme, url.host, url.port, public_only)
+        kept = self._idle.pop(origin, None) or deque()
         kept.append(connection)
-        while kept and (len(kept) > _KEEP_MOST or kept[0].has_expired()):
+        self._idle[origin] = kept
+        while len(kept) > _KEEP_MOST or kept[0].has_expired():
             await kept.popleft().aclose()
+        await self._close_unused_origins()
 
     async def aclose(self) -> None:
         """Close all, those in use too."""
+        self._forget_other_loops()
         open_now = [*self._active, *(connection for kept in self._idle.values() for connection in kept)]
         self._active.clear()
         self._idle.clear()
         for connection in open_now:
             await connection.aclose()
+
+    async def _close_unused_origins(self) -> None:
+        """Closes what has expired at origins that nobody asks any more; the one asked longest ago stands first."""
+        while self._idle:
+            origin, kept = next(iter(self._idle.items()))
+            if not kept[-1].has_expired():
+                return
+            del self._idle[origin]
+            for connection in kept:
+                await connection.aclose()
+
+    def _forget_other_loops(self) -> None:
+        # What belongs to a loop that has ended cannot be closed on this one.
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:
+            self._loop = loop
+            self._idle.clear()
+            self._active.clear()
 
     def _new(self, url: httpcore2.URL, public_only: bool) -> httpcore2.AsyncHTTPConnection:
         if url.scheme == b"https" and self._tls is None:
@@ -101,7 +120,7 @@ class Connections:
         return connection
 
 
-class _Sockets(httpcore2.AsyncNetworkBackend):
+class Sockets(httpcore2.AsyncNetworkBackend):
     """asyncio's own streams. Time limits are the caller's, who cancels; so `timeout` is not looked at."""
 
     def __init__(self, *, public_only: bool) -> None:
@@ -115,15 +134,10 @@ class _Sockets(httpcore2.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
-        if not self._public_only:
-            return _Socket(*await asyncio.open_connection(host, port, happy_eyeballs_delay=_HAPPY_EYEBALLS_S))
-        failure: OSError | None = None
-        for address in await _public_addresses(host, port):
-            try:
-                return _Socket(*await asyncio.open_connection(address, port))
-            except OSError as fault:
-                failure = fault
-        raise failure or OSError(f"no address of {host} answers")
+        addresses = await _addresses(host, port)
+        if self._public_only:
+            _check_public(host, addresses)
+        return _Socket(*await _connect(addresses, port))
 
 
 class _Socket(httpcore2.AsyncNetworkStream):
@@ -163,7 +177,12 @@ class _Socket(httpcore2.AsyncNetworkStream):
         server_hostname: str | None = None,
         timeout: float | None = None,  # noqa: ASYNC109
     ) -> httpcore2.AsyncNetworkStream:
-        await self._writer.start_tls(ssl_context, server_hostname=server_hostname)
+        try:
+            await self._writer.start_tls(ssl_context, server_hostname=server_hostname)
+        except BaseException:
+            # The engine does not know this connection yet: nobody else closes it.
+            await self.aclose()
+            raise
         return self
 
     def get_extra_info(self, info: str) -> Any:
@@ -173,29 +192,58 @@ class _Socket(httpcore2.AsyncNetworkStream):
         return self._writer.get_extra_info(info)
 
 
-async def _public_addresses(host: str, port: int) -> list[str]:
-    """The addresses of a host, all of them public, or PrivateAddressError."""
-    loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(host, port, type=1)
-    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
+async def _addresses(host: str, port: int) -> list[str]:
+    """The addresses of a host, in the order to try them: the two families take turns (RFC 8305)."""
+    with contextlib.suppress(ValueError):
+        return [str(ipaddress.ip_address(host))]
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    families: dict[int, list[str]] = {}
+    for family, *_, place in found:
+        families.setdefault(family, []).append(str(place[0]))
+    turns = itertools.zip_longest(*(dict.fromkeys(addresses) for addresses in families.values()))
+    return [address for turn in turns for address in turn if address is not None]
+
+
+def _check_public(host: str, addresses: list[str]) -> None:
     for address in addresses:
         bare = address.partition("%")[0]
         literal = f"[{bare}]" if ":" in bare else bare
         if "%" in address or is_private_host(literal) or not ipaddress.ip_address(bare).is_global:
             raise PrivateAddressError(f"{host} has the address {address}, which is not public")
-    return addresses
 
 
-def names_proxies() -> bool:
-    """Does the environment name any proxy?"""
-    return any(name.lower() in ("http_proxy", "https_proxy", "all_proxy") for name in os.environ)
+async def _connect(addresses: list[str], port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A connection to the first address that answers; each is tried alone for a moment before the next one joins.
+
+    asyncio's own race loses the connection that was made when it is cancelled at the wrong moment.
+    """
+    if len(addresses) == 1:
+        return await asyncio.open_connection(addresses[0], port)
+    failures: list[OSError] = []
+    left = deque(addresses)
+    tries: set[asyncio.Task[tuple[asyncio.StreamReader, asyncio.StreamWriter]]] = set()
+    try:
+        while left or tries:
+            if left:
+                tries.add(asyncio.create_task(asyncio.open_connection(left.popleft(), port)))
+            wait = _HAPPY_EYEBALLS_S if left else None
+            done, _ = await asyncio.wait(tries, timeout=wait, return_when=asyncio.FIRST_COMPLETED)
+            for tried in done:
+                tries.discard(tried)
+                fault = tried.exception()
+                if fault is None:
+                    return tried.result()
+                if not isinstance(fault, OSError):
+                    raise fault
+                failures.append(fault)
+    finally:
+        for late in tries:
+            late.cancel()
+            late.add_done_callback(_let_go)
+    # A machine without IPv6 says so of each such address; what the other ones said is the reason.
+    raise min(failures, key=lambda fault: fault.errno in (errno.ENETUNREACH, errno.EADDRNOTAVAIL))
 
 
-def proxy_of(scheme: str, host: str) -> str | None:
-    """The proxy that the environment names for a host, None for a direct connection."""
-    import urllib.request
-
-    proxies = urllib.request.getproxies()
-    if host == "localhost" or host.startswith("127.") or urllib.request.proxy_bypass(host):
-        return None
-    return proxies.get(scheme) or proxies.get("all")
+def _let_go(late: asyncio.Task[tuple[asyncio.StreamReader, asyncio.StreamWriter]]) -> None:
+    if not late.cancelled() and late.exception() is None:
+        late.result()[1].transport.abort()

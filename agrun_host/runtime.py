@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agrun_host.keys import key_from_environment
-from agrun_host.transport import HttpxFetch
+from agrun_host.transport import HttpFetch
 from agrun_wasm.contracts.config import RuntimeConfig
 from agrun_wasm.runtime.runtime import Runtime as CoreRuntime
 
@@ -15,7 +15,7 @@ class Runtime(CoreRuntime):
     """`agrun_wasm.Runtime` for CPython: the same face, with a transport and with keys where the config has none."""
 
     def __init__(self, config: RuntimeConfig | Mapping[str, Any] | None = None, **keys: Any) -> None:
-        keys.setdefault("fetch", HttpxFetch())
+        keys.setdefault("fetch", HttpFetch())
         super().__init__(config, **with_key(config, keys))
 
 

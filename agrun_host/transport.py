@@ -1,8 +1,8 @@
-"""The fetch port on CPython: streaming HTTP/1.1 on httpx2's engine (httpcore2), one pool for each instance.
+"""The fetch port on CPython: streaming HTTP/1.1 on httpcore2, one pool for each instance.
 
-Owned here: requests, redirects, time limits, content decoding and what counts as which kind of failure. A call that
-came from the model's wishes (`purpose` read) reaches public addresses only, on each redirect again. Must not know: what
-is fetched and why. Connections are `network`'s.
+Owned here: requests, redirects, time limits and content decoding. A call that came from the model's wishes (`purpose`
+read) reaches public addresses only, on each redirect again. Must not know: what is fetched and why. Connections are
+`network`'s, the words for what goes wrong are `failures`'.
 """
 
 from __future__ import annotations
@@ -17,13 +17,15 @@ from urllib.parse import quote, urljoin, urlsplit
 
 import httpcore2
 
+from agrun_host.failures import failure_of
 from agrun_host.inflate import InflateError, inflater_of
-from agrun_host.network import Connection, Connections, PrivateAddressError, names_proxies, proxy_of
+from agrun_host.network import Connections, PrivateAddressError
+from agrun_host.proxies import Proxies
 from agrun_wasm.contracts.ports import FetchError, FetchRequest
 from agrun_wasm.text.hosts import normal_host
 from agrun_wasm.text.urls import check_public_url
 
-__all__ = ["MAX_REDIRECTS", "HttpxFetch"]
+__all__ = ["MAX_REDIRECTS", "HttpFetch"]
 
 MAX_REDIRECTS = 5
 
@@ -38,16 +40,15 @@ _LAST_CHUNKS_BYTES = 65_536
 _IN_TARGETS = "%/:=&?~+!$,;'@()*[]|{}^`\\"
 
 
-class HttpxFetch:
+class HttpFetch:
     """`allow_private` lifts the limit on `read` calls (for tests); other calls heed HTTP_PROXY with `trust_env`."""
 
     platform: Literal["browser", "host"] = "host"
 
     def __init__(self, *, allow_private: bool = False, trust_env: bool = True) -> None:
         self._allow_private = allow_private
-        self._heeds_env = trust_env and names_proxies()
         self._connections = Connections()
-        self._proxies: dict[str, httpcore2.AsyncHTTPProxy] = {}
+        self._proxies = Proxies(heed_environment=trust_env)
 
     def open(self, request: FetchRequest) -> _Call:
         return _Call(self, request)
@@ -55,27 +56,16 @@ class HttpxFetch:
     async def aclose(self) -> None:
         """Close every connection."""
         await self._connections.aclose()
-        for proxy in self._proxies.values():
-            await proxy.aclose()
-        self._proxies.clear()
+        await self._proxies.aclose()
 
     def _guards(self, request: FetchRequest) -> bool:
         return request.purpose == "read" and not self._allow_private
-
-    def _proxy(self, url: httpcore2.URL) -> Connection | None:
-        # A proxy would resolve the name itself: guarded calls never come here.
-        address = proxy_of(url.scheme.decode(), url.host.decode()) if self._heeds_env else None
-        if address is None:
-            return None
-        if address not in self._proxies:
-            self._proxies[address] = httpcore2.AsyncHTTPProxy(proxy_url=address)
-        return self._proxies[address]
 
 
 class _Call:
     """One request, as an async context manager that gives the response."""
 
-    def __init__(self, port: HttpxFetch, request: FetchRequest) -> None:
+    def __init__(self, port: HttpFetch, request: FetchRequest) -> None:
         self._port = port
         self._request = request
         self._response: _Response | None = None
@@ -86,10 +76,8 @@ class _Call:
         try:
             async with asyncio.timeout(seconds):
                 self._response = await self._follow(seconds)
-        except FetchError:
-            raise
-        except Exception as fault:
-            raise _failure(fault, request.url) from fault
+        except TimeoutError as fault:
+            raise failure_of(fault, request.url) from fault
         return self._response
 
     async def __aexit__(
@@ -110,24 +98,19 @@ class _Call:
                 kind: Literal["private_address", "redirect_private"]
                 kind = "private_address" if url == request.url else "redirect_private"
                 raise FetchError(kind, str(fault), url=url) from None
+            except FetchError:
+                raise
+            except Exception as fault:
+                raise failure_of(fault, url) from fault
             place = response.headers.get("location")
             if place is None or response.status not in _REDIRECTS or request.method not in ("GET", "HEAD"):
                 return response
             await response.close(wait=True)
-            target = urljoin(url, place).partition("#")[0]
-            self._check_target(target, guarded)
+            target = _target(url, place, guarded)
             if urlsplit(target)[:2] != urlsplit(url)[:2]:
                 headers = {name: value for name, value in headers.items() if name.lower() in _HARMLESS}
             url = target
         raise FetchError("too_many_redirects", f"more than {MAX_REDIRECTS} redirects", url=url)
-
-    @staticmethod
-    def _check_target(target: str, guarded: bool) -> None:
-        fault = check_public_url(target)
-        if fault == "invalid_url":
-            raise FetchError("network_or_cors", "a redirect leads to something that is no http(s) URL", url=target)
-        if guarded and fault is not None:
-            raise FetchError("redirect_private", "a redirect leads to a private address", url=target)
 
     async def _send(self, url: str, headers: Mapping[str, str], seconds: float | None, guarded: bool) -> _Response:
         if guarded and check_public_url(url) == "private_address":
@@ -139,12 +122,16 @@ class _Call:
             headers=_header_lines(place, headers, self._request),
             content=self._request.body,
         )
-        proxy = None if guarded else self._port._proxy(place)
+        proxy = None if guarded else self._port._proxies.serving(place)
         if proxy is not None:
-            return _Response(url, await proxy.handle_async_request(sent), seconds)
+            try:
+                return _Response(url, await proxy.handle_async_request(sent), seconds)
+            except Exception as fault:
+                failure = failure_of(fault, f"http://{proxy.place}")
+                raise FetchError(failure.kind, f"by the proxy {proxy.place}: {failure.message}", url=url) from fault
         connections = self._port._connections
         while True:
-            connection, reused = connections.take(place, public_only=guarded)
+            connection, reused = await connections.take(place, public_only=guarded)
             give_back = partial(connections.give, place, connection, public_only=guarded)
             try:
                 return _Response(url, await connection.handle_async_request(sent), seconds, give_back)
@@ -188,19 +175,22 @@ class _Response:
             self._complete = True
             return None
         except Exception as fault:
-            raise _failure(fault, self.url) from fault
+            raise failure_of(fault, self.url) from fault
 
     async def close(self, *, wait: bool) -> None:
         """Gives the connection back. `wait`: the end of the reply may be about to come, and is waited for a moment."""
-        if wait and not self._complete:
-            with contextlib.suppress(TimeoutError, FetchError):
-                async with asyncio.timeout(_LAST_CHUNK_S):
-                    await self._last_chunks()
-        with contextlib.suppress(Exception):
-            await self._raw.aclose()
-            await self._received.aclose()
-        if self._give_back is not None:
-            await self._give_back()
+        try:
+            if wait and not self._complete:
+                with contextlib.suppress(TimeoutError, FetchError):
+                    async with asyncio.timeout(_LAST_CHUNK_S):
+                        await self._last_chunks()
+        finally:
+            with contextlib.suppress(Exception):
+                await self._raw.aclose()
+            with contextlib.suppress(Exception):
+                await self._received.aclose()
+            if self._give_back is not None:
+                await self._give_back()
 
     async def _last_chunks(self) -> None:
         left = _LAST_CHUNKS_BYTES
@@ -242,6 +232,20 @@ class _Chunks:
             raise FetchError("decode_error", str(fault), url=self._response.url) from None
 
 
+def _target(url: str, place: str, guarded: bool) -> str:
+    """Where a redirect leads, checked."""
+    try:
+        target = urljoin(url, place).partition("#")[0]
+    except ValueError:
+        target = ""
+    fault = check_public_url(target)
+    if fault == "invalid_url":
+        raise FetchError("network_or_cors", "a redirect leads to something that is no http(s) URL", url=url)
+    if guarded and fault is not None:
+        raise FetchError("redirect_private", "a redirect leads to a private address", url=target)
+    return target
+
+
 @lru_cache(maxsize=256)
 def _parsed(url: str) -> httpcore2.URL:
     parts = urlsplit(url)
@@ -275,18 +279,3 @@ def _header_map(lines: list[tuple[bytes, bytes]]) -> dict[str, str]:
         name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
     return headers
-
-
-def _failure(fault: Exception, url: str) -> FetchError:
-    """What went wrong, in the port's words. Header values stand in some messages of the engine, which are left out."""
-    host = urlsplit(url).hostname or "the server"
-    if isinstance(fault, FetchError):
-        return fault
-    if isinstance(fault, (TimeoutError, httpcore2.TimeoutException)):
-        return FetchError("timeout", f"{host} did not answer in time", url=url)
-    # A certificate that does not fit is a ValueError too, and its words are wanted.
-    if isinstance(fault, (httpcore2.LocalProtocolError, ValueError)) and not isinstance(fault, OSError):
-        return FetchError("aborted", "the request is no valid HTTP: check the URL and the headers", url=url)
-    if isinstance(fault, httpcore2.RemoteProtocolError):
-        return FetchError("network_or_cors", f"{host} broke the connection or spoke no valid HTTP", url=url)
-    return FetchError("network_or_cors", f"{host} cannot be reached ({type(fault).__name__}: {fault})", url=url)

@@ -44,7 +44,7 @@ def _over_http(config: ProviderConfig, fetch: Fetch | None, clock: Clock) -> Mod
     from agrun_wasm.providers.http_provider import HttpProvider
 
     if not config.model:
-        raise ConfigInvalid(f"config: provider {config.name!r} needs a model: \"{config.name}:<model>\"")
+        raise ConfigInvalid(f'config: provider {config.name!r} needs a model: "{config.name}:<model>"')
     if config.name == "openai-compatible" and not config.base_url:
         raise ConfigInvalid(
             "config: provider 'openai-compatible' needs `baseUrl`",
@@ -53,7 +53,7 @@ def _over_http(config: ProviderConfig, fetch: Fetch | None, clock: Clock) -> Mod
     if fetch is None:
         raise ConfigInvalid(
             f"config: provider {config.name!r} needs the fetch port",
-            hint="Pass fetch=HttpxFetch() from agrun_host, or any object with the port's `open(request)`.",
+            hint="Pass fetch=HttpFetch() from agrun_host, or any object with the port's `open(request)`.",
         )
     return HttpProvider(_dialect(config), config, fetch, clock)
 

@@ -6,70 +6,18 @@ import asyncio
 import gzip
 import socket
 import zlib
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 
-from agrun_host.transport import MAX_REDIRECTS, HttpxFetch
+from agrun_host.transport import MAX_REDIRECTS, HttpFetch
 from agrun_wasm.contracts.ports import FetchError, FetchRequest
 from tests.fakes.providers import FakeProviders
-
-Respond = Callable[[str, dict[str, str]], bytes | None]
-
-
-def page(status: str = "200 OK", body: bytes = b"", **headers: str) -> bytes:
-    lines = {"content-length": str(len(body)), **{name.replace("_", "-"): value for name, value in headers.items()}}
-    head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
-    return f"HTTP/1.1 {status}\r\n{head}\r\n".encode() + body
-
-
-@asynccontextmanager
-async def serving(respond: Respond) -> AsyncIterator[str]:
-    """A server that answers a path; None closes the connection without a word."""
-
-    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while True:
-                head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
-                headers = {line.partition(":")[0].lower(): line.partition(":")[2].strip() for line in head[1:] if line}
-                answer = respond(head[0].split(" ")[1], headers)
-                if answer is None:
-                    break
-                writer.write(answer)
-        except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
-            pass
-        finally:
-            writer.close()
-
-    server = await asyncio.start_server(connected, "127.0.0.1", 0)
-    try:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    finally:
-        server.close()
-
-
-@asynccontextmanager
-async def fetching(**options: Any) -> AsyncIterator[HttpxFetch]:
-    fetch = HttpxFetch(**options)
-    try:
-        yield fetch
-    finally:
-        await fetch.aclose()
-
-
-def get(url: str, purpose: Any = "search", **more: Any) -> FetchRequest:
-    return FetchRequest("GET", url, purpose=purpose, timeout_ms=5_000, **more)
+from tests.host.kit import fetching, get, page, read, serving
 
 
 def ask(server: FakeProviders, **more: Any) -> FetchRequest:
     return FetchRequest("POST", f"{server.url}/v1/chat/completions", body=b'{"stream":true}', **more)
-
-
-async def read(fetch: HttpxFetch, request: FetchRequest) -> tuple[int, bytes, str]:
-    async with fetch.open(request) as response:
-        return response.status, b"".join([chunk async for chunk in response.chunks()]), response.url
 
 
 async def test_a_stream_arrives_and_its_connection_is_used_again() -> None:
@@ -179,7 +127,7 @@ async def test_a_fresh_connection_that_is_closed_is_an_error() -> None:
 
 
 def test_one_port_serves_one_loop_after_another() -> None:
-    fetch = HttpxFetch()
+    fetch = HttpFetch()
 
     async def once() -> None:
         async with FakeProviders() as server:

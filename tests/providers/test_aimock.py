@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from agrun_host.transport import HttpxFetch
+from agrun_host.transport import HttpFetch
 from agrun_wasm.contracts.config import ProviderConfig
 from agrun_wasm.contracts.errors import ProviderError
 from agrun_wasm.contracts.model import Message, ModelReply, ModelRequest, ToolSpec
@@ -76,8 +76,8 @@ def server(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str
 
 
 @pytest.fixture
-async def fetch() -> AsyncIterator[HttpxFetch]:
-    port = HttpxFetch()
+async def fetch() -> AsyncIterator[HttpFetch]:
+    port = HttpFetch()
     yield port
     await port.aclose()
 
@@ -85,7 +85,7 @@ async def fetch() -> AsyncIterator[HttpxFetch]:
 class Asking:
     """One dialect, asked once or on and on."""
 
-    def __init__(self, dialect: str, server: str, fetch: HttpxFetch, *, stream: bool = True) -> None:
+    def __init__(self, dialect: str, server: str, fetch: HttpFetch, *, stream: bool = True) -> None:
         config = ProviderConfig(
             name=dialect,
             model="gpt-4o" if dialect.startswith("openai") else "some-model",
@@ -106,7 +106,7 @@ def user(text: str) -> Message:
 
 @each_dialect
 @streamed_or_not
-async def test_text(dialect: str, stream: bool, server: str, fetch: HttpxFetch) -> None:
+async def test_text(dialect: str, stream: bool, server: str, fetch: HttpFetch) -> None:
     reply = await Asking(dialect, server, fetch, stream=stream)(user("hello"))
     assert (reply.text, reply.finish, reply.tool_calls) == (TEXT, "stop", [])
     assert reply.usage.input_tokens is not None or dialect == "openai-compatible"
@@ -114,7 +114,7 @@ async def test_text(dialect: str, stream: bool, server: str, fetch: HttpxFetch) 
 
 @each_dialect
 @streamed_or_not
-async def test_calls_and_their_results(dialect: str, stream: bool, server: str, fetch: HttpxFetch) -> None:
+async def test_calls_and_their_results(dialect: str, stream: bool, server: str, fetch: HttpFetch) -> None:
     ask = Asking(dialect, server, fetch, stream=stream)
     first = await ask(user("weather?"))
     assert first.finish == "tool_calls"
@@ -132,13 +132,13 @@ async def test_calls_and_their_results(dialect: str, stream: bool, server: str, 
 
 @each_dialect
 @streamed_or_not
-async def test_text_beside_calls(dialect: str, stream: bool, server: str, fetch: HttpxFetch) -> None:
+async def test_text_beside_calls(dialect: str, stream: bool, server: str, fetch: HttpFetch) -> None:
     reply = await Asking(dialect, server, fetch, stream=stream)(user("both, please"))
     assert (reply.text, len(reply.tool_calls), reply.finish) == ("Looking. ", 2, "tool_calls")
 
 
 @each_dialect
-async def test_reasoning_is_no_text(dialect: str, server: str, fetch: HttpxFetch) -> None:
+async def test_reasoning_is_no_text(dialect: str, server: str, fetch: HttpFetch) -> None:
     reply = await Asking(dialect, server, fetch)(user("think"))
     assert reply.text == TEXT
     assert reply.reasoning == "Hm, 🌊."
@@ -146,14 +146,14 @@ async def test_reasoning_is_no_text(dialect: str, server: str, fetch: HttpxFetch
 
 @each_dialect
 @streamed_or_not
-async def test_a_cut_reply(dialect: str, stream: bool, server: str, fetch: HttpxFetch) -> None:
+async def test_a_cut_reply(dialect: str, stream: bool, server: str, fetch: HttpFetch) -> None:
     reply = await Asking(dialect, server, fetch, stream=stream)(user("cut"))
     assert (reply.text, reply.finish) == ("First, open the", "length")
 
 
 @each_dialect
 @streamed_or_not
-async def test_a_refusal(dialect: str, stream: bool, server: str, fetch: HttpxFetch) -> None:
+async def test_a_refusal(dialect: str, stream: bool, server: str, fetch: HttpFetch) -> None:
     with pytest.raises(ProviderError, match="Slow down") as caught:
         await Asking(dialect, server, fetch, stream=stream)(user("busy"))
     assert caught.value.code == "PROVIDER_RATE_LIMITED"
@@ -161,7 +161,7 @@ async def test_a_refusal(dialect: str, stream: bool, server: str, fetch: HttpxFe
 
 
 @each_dialect
-async def test_many_at_once(dialect: str, server: str, fetch: HttpxFetch) -> None:
+async def test_many_at_once(dialect: str, server: str, fetch: HttpFetch) -> None:
     ask = Asking(dialect, server, fetch)
     replies = await asyncio.gather(*(ask(user("hello"), tools=()) for _ in range(20)))
     assert {reply.text for reply in replies} == {TEXT}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from agrun_host.transport import HttpxFetch
+from agrun_host.transport import HttpFetch
 from agrun_wasm.contracts.config import ProviderConfig, RetryConfig
 from agrun_wasm.contracts.errors import ProviderError
 from agrun_wasm.contracts.model import Message, ModelReply, ModelRequest, TextDelta, ToolSpec
@@ -37,13 +37,13 @@ REPLY = {
 
 
 @pytest.fixture
-async def fetch() -> AsyncIterator[HttpxFetch]:
-    port = HttpxFetch()
+async def fetch() -> AsyncIterator[HttpFetch]:
+    port = HttpFetch()
     yield port
     await port.aclose()
 
 
-def provider_of(dialect: str, server: FakeProviders, fetch: HttpxFetch, **more: Any) -> Any:
+def provider_of(dialect: str, server: FakeProviders, fetch: HttpFetch, **more: Any) -> Any:
     config = ProviderConfig(name=dialect, model="m", base_url=server.url, api_key=SecretStr("sk-key"), **more)
     return create_provider(config, {}, fetch, RecordingClock())
 
@@ -57,7 +57,7 @@ def check(reply: ModelReply) -> None:
 @each_dialect
 @pytest.mark.parametrize("options", [{}, {"split": "every_byte"}])
 async def test_a_reply_and_another_on_the_same_connection(
-    dialect: str, options: dict[str, Any], fetch: HttpxFetch
+    dialect: str, options: dict[str, Any], fetch: HttpFetch
 ) -> None:
     async with FakeProviders([{**REPLY, **options}]) as server:
         provider = provider_of(dialect, server, fetch)
@@ -67,7 +67,7 @@ async def test_a_reply_and_another_on_the_same_connection(
 
 
 @each_dialect
-async def test_a_reply_in_one_body(dialect: str, fetch: HttpxFetch) -> None:
+async def test_a_reply_in_one_body(dialect: str, fetch: HttpFetch) -> None:
     async with FakeProviders([REPLY]) as server:
         provider = provider_of(dialect, server, fetch, settings={"stream": False})
         check(await collect(provider.stream(REQUEST), lambda event: None))
@@ -75,7 +75,7 @@ async def test_a_reply_in_one_body(dialect: str, fetch: HttpxFetch) -> None:
 
 @each_dialect
 @pytest.mark.parametrize("how", ["cancel", "close"])
-async def test_a_stopped_call_is_closed_on_the_wire(dialect: str, how: str, fetch: HttpxFetch) -> None:
+async def test_a_stopped_call_is_closed_on_the_wire(dialect: str, how: str, fetch: HttpFetch) -> None:
     async with FakeProviders([{"text": "one two three four five", "stallAfter": 6}]) as server:
         begun = asyncio.Event()
         stream = provider_of(dialect, server, fetch).stream(REQUEST)
@@ -101,7 +101,7 @@ async def test_a_stopped_call_is_closed_on_the_wire(dialect: str, how: str, fetc
 
 
 @each_dialect
-async def test_a_stall_is_a_timeout(dialect: str, fetch: HttpxFetch) -> None:
+async def test_a_stall_is_a_timeout(dialect: str, fetch: HttpFetch) -> None:
     async with FakeProviders([{"text": "one two three four five six", "stallAfter": 2}]) as server:
         provider = provider_of(dialect, server, fetch, timeout_ms=150)
         with pytest.raises(ProviderError) as caught:
@@ -110,7 +110,7 @@ async def test_a_stall_is_a_timeout(dialect: str, fetch: HttpxFetch) -> None:
 
 
 @each_dialect
-async def test_a_broken_connection_is_no_reply(dialect: str, fetch: HttpxFetch) -> None:
+async def test_a_broken_connection_is_no_reply(dialect: str, fetch: HttpFetch) -> None:
     async with FakeProviders([{"text": "one two three four five six", "cutAfter": 250}]) as server:
         with pytest.raises(ProviderError) as caught:
             await collect(provider_of(dialect, server, fetch).stream(REQUEST), lambda event: None)
@@ -118,7 +118,7 @@ async def test_a_broken_connection_is_no_reply(dialect: str, fetch: HttpxFetch) 
 
 
 @each_dialect
-async def test_a_busy_provider_is_asked_again(dialect: str, fetch: HttpxFetch) -> None:
+async def test_a_busy_provider_is_asked_again(dialect: str, fetch: HttpFetch) -> None:
     busy = {"error": {"status": 503, "headers": {"Retry-After": "2"}, "body": "busy"}}
     async with FakeProviders([busy, busy, REPLY]) as server:
         clock = RecordingClock()

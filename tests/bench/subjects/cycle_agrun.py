@@ -1,6 +1,6 @@
 """agrun_wasm on the fake server, through agrun_host's transport."""
 
-from agrun_host.transport import HttpxFetch
+from agrun_host.transport import HttpFetch
 from agrun_wasm import Runtime, action
 from tests.bench.subjects.conversation import API_KEY, base_url, time_conversation
 
@@ -20,6 +20,6 @@ runtime = Runtime(
     provider={"name": "openai-compatible", "model": "fake", "baseUrl": base_url(), "apiKey": API_KEY},
     actions=[add],
     max_steps=100_000,
-    fetch=HttpxFetch(),
+    fetch=HttpFetch(),
 )
 time_conversation(converse)
