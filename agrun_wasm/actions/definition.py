@@ -177,9 +177,9 @@ def schema_fault(schema: Any, at: str = "") -> str | None:
 def _entry_fault(fields: Mapping[str, Any], path: str) -> str | None:
     """The fault of one entry and of what is nested in it."""
     word = fields.get("type")
-    if isinstance(word, str) and word not in _ARG_TYPES:
-        hint = did_you_mean(word, _ARG_TYPES)
-        return f"{path!r} has the unknown type {word!r}{hint}; use one of {', '.join(_ARG_TYPES)}"
+    if not isinstance(word, str) or word not in _ARG_TYPES:
+        hint = did_you_mean(word, _ARG_TYPES) if isinstance(word, str) else ""
+        return f"{path!r} has the unknown type {word!r:.40}{hint}; use one of {', '.join(_ARG_TYPES)}"
     items = fields.get("items")
     if isinstance(items, Mapping) and (fault := _entry_fault(items, f"{path}[]")):
         return fault

@@ -152,7 +152,7 @@ def close_cycle(ctx: RunContext, outcome: Outcome, *, label: str | None = None, 
         observe=cycle.observe,
         orient=cycle.orient,
         decide=decide_record(cycle.decision),
-        act={"results": results_record(ctx)},
+        act={"results": [] if keep and cycle.phase == "decided" else results_record(ctx)},
         evaluate={"outcome": label},
     )
     if ctx.state.cycles and ctx.state.cycles[-1].cycle == cycle.cycle:

@@ -193,7 +193,4 @@ def _count(ctx: RunContext, call: CallState, ready: Ready, where: dict[str, int]
         return
     ctx.emit("action-guardrail-warned", actionName=fact.action_name, kind=fact.kind, count=fact.count, **where)
     if call.outcome is not None:
-        words = "failed" if fact.kind == "same_action_failure" else "gave the same result again"
-        call.outcome.observation += (
-            f"\n(guardrail: {fact.action_name} {words}, {fact.count} times; change your approach)"
-        )
+        call.outcome.observation += f"\n(guardrail: {fact.kind} {fact.count}; use other arguments or another way)"

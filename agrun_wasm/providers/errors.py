@@ -60,8 +60,11 @@ KIND_STATUS: dict[str, int] = {
     "permissiondenied": 403,
     "modelnotfound": 404,
     "notfound": 404,
+    # what says that time was over, whatever status its API gives it, is a timeout (2.5)
+    "deadlineexceeded": 408,
     "requesttimeout": 408,
     "timedout": 408,
+    "timeout": 408,
     "aborted": 409,
     "conflict": 409,
     "requesttoolarge": 413,
@@ -86,9 +89,7 @@ KIND_STATUS: dict[str, int] = {
     "engineoverloaded": 503,
     "serviceunavailable": 503,
     "unavailable": 503,
-    "deadlineexceeded": 504,
     "gatewaytimeout": 504,
-    "timeout": 504,
     "overloaded": 529,
 }
 
