@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
-from tests.browser.conftest import FAKES, SHOTS
+from tests.browser.conftest import FAKES, SHOTS, without_workers
 from tests.browser.serving import Site
 
 ACTIONS = """
@@ -69,6 +69,7 @@ async def answered(page: Page, count: int = 1) -> None:
 
 async def shot(page: Page, name: str) -> None:
     SHOTS.mkdir(exist_ok=True)
+    (SHOTS / ".gitignore").write_text("*\n", encoding="utf-8")
     await page.screenshot(path=SHOTS / f"{name}.png")
 
 
@@ -314,3 +315,31 @@ async def test_the_page_in_light_and_dark_wide_and_narrow(demo: Page, theme: str
     assert await demo.evaluate(overflow) is False
     dark = await demo.locator(".chat").evaluate("(chat) => getComputedStyle(chat.getRootNode().host).backgroundColor")
     assert (dark == "rgb(255, 255, 255)") is (theme == "light")
+
+
+async def test_an_element_taken_off_the_page_ends_its_python(browser: Browser, site: Site) -> None:
+    page = await browser.new_page()
+    await page.goto(f"{site.origin}/index.html")
+    await page.locator(".boot.done").wait_for(state="attached", timeout=60_000)
+    assert len(page.workers) == 1
+    await page.evaluate("""() => {
+        const chat = document.querySelector("agrun-chat");
+        document.body.append(chat); // moved: it goes on
+    }""")
+    await ask(page, "How many kilometres are 26.2 miles?")
+    await answered(page)
+    await page.evaluate("document.querySelector('agrun-chat').remove()")
+    assert await without_workers(page)
+    await page.close()
+
+
+async def test_the_notice_goes_by_what_the_runtime_says(demo: Page) -> None:
+    await demo.evaluate(MOUNT, [])
+    await expect(demo.locator(".notice")).to_be_hidden()
+    await demo.evaluate("""async () => {
+        document.querySelector("agrun-chat").remove();
+        const chat = document.createElement("agrun-chat");
+        chat.runtime = await Agrun.createRuntime({provider: "offline"});
+        document.querySelector("main").append(chat);
+    }""")
+    await expect(demo.locator(".notice")).to_be_visible()

@@ -3,6 +3,7 @@
 /** @typedef {{createRuntime: typeof import("../api/runtime.js").createRuntime, base: string}} AgrunApi */
 /** @typedef {import("./turn.js").AgentTurn} AgentTurn */
 /** @typedef {import("../api/run.js").Run} Run */
+/** @typedef {import("../api/runtime.js").Runtime} Runtime */
 /**
  * @typedef {object} ConversationListener
  * @property {(event: import("../boot/stages.js").BootEvent) => void} onBoot
@@ -17,7 +18,7 @@ export class Conversation {
   #host;
   #api;
   #listener;
-  /** @type {Promise<import("../api/runtime.js").Runtime> | null} */
+  /** @type {Promise<Runtime> | null} */
   #runtime = null;
   /** @type {Run | null} */
   #run = null;
@@ -33,13 +34,10 @@ export class Conversation {
     this.#listener = listener;
   }
 
-  /** Boot, and boot again after a failure. */
+  /** Boot; again after a failure or a `close`. @returns {Promise<Runtime>} */
   start() {
-    const onBoot = this.#listener.onBoot;
-    this.#runtime = this.#host.runtime
-      ? Promise.resolve(this.#host.runtime)
-      : this.#api.createRuntime({ ...this.#host.runtimeOptions(), onBoot });
-    this.#runtime.catch((error) => this.#listener.onBootFailed(error));
+    this.#runtime ??= this.#create();
+    return this.#runtime;
   }
 
   /** @param {string} prompt @param {AgentTurn} turn */
@@ -64,19 +62,32 @@ export class Conversation {
     this.#run?.stop("now");
   }
 
+  /** Lets the runtime go, unless it is the host's own. */
   async close() {
     const runtime = await this.#runtime?.catch(() => null);
+    this.#runtime = null;
     if (runtime && runtime !== this.#host.runtime) await runtime.close();
   }
 
-  /** @param {AgentTurn} turn @param {(runtime: import("../api/runtime.js").Runtime) => Run} begin */
+  /** @returns {Promise<Runtime>} */
+  async #create() {
+    try {
+      const { onBoot } = this.#listener;
+      return this.#host.runtime ?? (await this.#api.createRuntime({ ...this.#host.runtimeOptions(), onBoot }));
+    } catch (error) {
+      this.#runtime = null;
+      this.#listener.onBootFailed(error);
+      throw error;
+    }
+  }
+
+  /** @param {AgentTurn} turn @param {(runtime: Runtime) => Run} begin */
   async #drive(turn, begin) {
     this.#setBusy(true);
     this.#stopped = false;
     try {
       turn.waiting("Waiting for Python to start");
-      const runtime = await /** @type {Promise<import("../api/runtime.js").Runtime>} */ (this.#runtime);
-      this.#run = begin(runtime);
+      this.#run = begin(await this.start());
       if (this.#stopped) this.#run.stop("now");
       turn.waiting("Thinking");
       for await (const event of this.#run) {

@@ -34,7 +34,15 @@ function chatElement(base) {
     }
 
     connectedCallback() {
-      this.#view ??= import(new URL(`chat.mjs?${BUILD}`, base).href).then(({ mount }) => mount(this, { createRuntime, base }));
+      if (this.#view) void this.#view.then((view) => view.start());
+      else this.#view = import(new URL(`chat.mjs?${BUILD}`, base).href).then(({ mount }) => mount(this, { createRuntime, base }));
+    }
+
+    /** Taken off the page for good (not just moved), the element lets its runtime go. */
+    disconnectedCallback() {
+      queueMicrotask(() => {
+        if (!this.isConnected) void this.close();
+      });
     }
 
     /** What the attributes and `options` say, for createRuntime. */

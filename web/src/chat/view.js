@@ -49,6 +49,7 @@ export class ChatView {
   #bootText = el("span", {});
   #boot = el("div", { class: "boot", part: "boot", role: "status" }, this.#bootText, el("div", { class: "boot-track" }, this.#bootBar));
   #bootFailure = el("div", { class: "boot-failure" });
+  #notice = el("p", { class: "notice", part: "notice", hidden: true }, icon("info"), el("span", {}, OFFLINE_NOTICE));
   #following = true;
 
   /** @param {import("./element.js").ChatHost} host @param {AgrunApi} api */
@@ -60,7 +61,15 @@ export class ChatView {
       onBootFailed: (error) => this.#showBootFailure(error),
     });
     this.#build();
-    this.#conversation.start();
+    this.start();
+  }
+
+  /** Begin to boot, where nothing has begun yet; a failure is shown. */
+  start() {
+    this.#conversation.start().then(
+      (runtime) => this.#noticeOffline(runtime),
+      () => {},
+    );
   }
 
   /** Ask as if the text had been typed. @param {string} text */
@@ -108,10 +117,8 @@ export class ChatView {
     root.adoptedStyleSheets = [sheet];
     this.#input.placeholder = this.#host.getAttribute("placeholder") ?? "Ask anything";
     const composer = el("form", { class: "composer", part: "composer" }, this.#input, this.#send);
-    const dock = el("div", { class: "dock", part: "dock" }, this.#down, this.#bootFailure, this.#boot, composer);
-    if ((this.#host.getAttribute("provider") ?? OFFLINE).split(":")[0] === OFFLINE) {
-      dock.append(el("p", { class: "notice", part: "notice" }, icon("info"), el("span", {}, OFFLINE_NOTICE)));
-    }
+    const dock = el("div", { class: "dock", part: "dock" }, this.#down, this.#bootFailure, this.#boot, composer, this.#notice);
+    if (!this.#host.runtime) this.#notice.hidden = providerName(this.#host.runtimeOptions().provider) !== OFFLINE;
     root.append(el("div", { class: "chat", part: "chat" }, this.#scroll, dock));
     this.#listen(composer);
     this.#showBusy(false);
@@ -145,6 +152,12 @@ export class ChatView {
     });
     this.#down.addEventListener("click", () => this.#follow(true));
     new ResizeObserver(() => this.#follow(false)).observe(this.#turns);
+  }
+
+  /** What the runtime itself says of its provider. @param {import("../api/runtime.js").Runtime} runtime */
+  async #noticeOffline(runtime) {
+    const { provider } = await runtime.describeComposition();
+    this.#notice.hidden = providerName(provider) !== OFFLINE;
   }
 
   #submit() {
@@ -191,7 +204,7 @@ export class ChatView {
   #showBootFailure(error) {
     this.#boot.hidden = true;
     const retry = el("button", { type: "button", class: "secondary" }, icon("retry"), "Try again");
-    retry.addEventListener("click", () => this.#conversation.start());
+    retry.addEventListener("click", () => this.start());
     this.#bootFailure.replaceChildren(
       el(
         "section",
@@ -202,6 +215,11 @@ export class ChatView {
       ),
     );
   }
+}
+
+/** @param {string | {name: string}} provider */
+function providerName(provider) {
+  return (typeof provider === "string" ? provider : provider.name).split(":")[0];
 }
 
 function styleSheet() {
