@@ -69,7 +69,7 @@ async def test_the_first_end_wins(
     wait = bounded(
         work.run(),
         clock=clock,
-        stop=signal.waiter(model_call=False),
+        stop=signal.cuts_actions,
         timeout_ms=limit,
         deadline_at=None if deadline is None else began + deadline,
     )
@@ -91,7 +91,7 @@ async def test_an_error_of_the_work_passes_through() -> None:
         await bounded(
             Work(clock, 5, fails=KeyError("x")).run(),
             clock=clock,
-            stop=StopSignal().waiter(model_call=True),
+            stop=StopSignal().cuts_model_calls,
             timeout_ms=9,
         )
 
@@ -100,7 +100,7 @@ async def test_work_that_cancels_itself_is_an_error_and_no_cancellation_of_the_r
     clock = FakeClock()
     with pytest.raises(Exception, match="cancelled") as caught:
         await bounded(
-            Work(clock, 5, fails=asyncio.CancelledError()).run(), clock=clock, stop=StopSignal().waiter(model_call=True)
+            Work(clock, 5, fails=asyncio.CancelledError()).run(), clock=clock, stop=StopSignal().cuts_model_calls
         )
     assert isinstance(caught.value, Exception)
 
@@ -112,7 +112,7 @@ async def test_a_result_that_is_there_wins_over_a_stop_in_the_same_moment() -> N
         signal.set("now")
         return "done"
 
-    assert await bounded(stops_itself(), clock=FakeClock(), stop=signal.waiter(model_call=True)) == "done"
+    assert await bounded(stops_itself(), clock=FakeClock(), stop=signal.cuts_model_calls) == "done"
 
 
 async def test_cancelling_the_wait_cancels_the_work() -> None:
@@ -124,7 +124,7 @@ async def test_cancelling_the_wait_cancels_the_work() -> None:
         await blocked.wait()
         return await work.run()
 
-    task = asyncio.ensure_future(bounded(waits(), clock=clock, stop=StopSignal().waiter(model_call=True)))
+    task = asyncio.ensure_future(bounded(waits(), clock=clock, stop=StopSignal().cuts_model_calls))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     task.cancel()
@@ -146,7 +146,7 @@ async def test_work_that_refuses_to_end_is_left_behind_after_its_time_to_clean_u
                 continue
 
     with pytest.raises(TimedOut):
-        await bounded(stubborn(), clock=clock, stop=StopSignal().waiter(model_call=True), timeout_ms=100)
+        await bounded(stubborn(), clock=clock, stop=StopSignal().cuts_model_calls, timeout_ms=100)
     assert clock.now() - began == 100 + CLEAN_UP_MS
     release = True
     for task in asyncio.all_tasks() - {asyncio.current_task()}:
@@ -171,9 +171,10 @@ async def test_a_stop_never_goes_back(
 ) -> None:
     signal = StopSignal()
     if waits_first:
-        signal.waiter(model_call=True), signal.waiter(model_call=False)
+        assert not signal.cuts_model_calls.done()
+        assert not signal.cuts_actions.done()
     for how in calls:
         signal.set(how)
     assert signal.cancelled == bool(calls)
-    assert signal.waiter(model_call=True).done() == cuts_model_calls
-    assert signal.waiter(model_call=False).done() == cuts_actions
+    assert signal.cuts_model_calls.done() == cuts_model_calls
+    assert signal.cuts_actions.done() == cuts_actions
