@@ -30,7 +30,7 @@ export class ApprovalCard {
   constructor(approval, onDecision) {
     const [title, detail] = titleOf(approval.actionName, approval.args);
     const { effect = "unknown", isDestructive = false } = approval.permission ?? {};
-    const chips = [EFFECTS[effect] ?? effect, isDestructive && effect !== "unknown" ? "Cannot be undone" : ""].filter(Boolean);
+    const chips = [EFFECTS[effect] ?? effect, isDestructive && effect !== "unknown" ? "May be irreversible" : ""].filter(Boolean);
     this.#approve = el("button", { type: "button", class: "primary", part: "approve" }, "Approve");
     this.#deny = el("button", { type: "button", class: "secondary", part: "deny" }, "Deny");
     this.#approve.addEventListener("click", () => this.#decide("approve", onDecision));
