@@ -42,8 +42,8 @@ class ErrorBody(NamedTuple):
 def is_error(payload: Any) -> bool:
     """Is this JSON of a 200 an error? `error: null` and a missing `error` are none."""
     if isinstance(payload, list):
-        return any(is_error(item) for item in payload if isinstance(item, Mapping))
-    if not isinstance(payload, Mapping):
+        return any(is_error(item) for item in payload if isinstance(item, dict))
+    if not isinstance(payload, dict):
         return False
     if payload.get("error") or payload.get("errors"):
         return True

@@ -15,7 +15,7 @@ from pydantic import SecretStr
 
 from agrun_wasm.contracts.config import ProviderConfig
 from agrun_wasm.contracts.errors import ProviderError
-from agrun_wasm.contracts.model import ModelEvent, ModelRequest, TextDelta
+from agrun_wasm.contracts.model import ModelEvent, ModelRequest
 from agrun_wasm.contracts.ports import Clock, Fetch, FetchError, FetchRequest, FetchResponse
 from agrun_wasm.providers.dialect import Dialect, StreamDecoder
 from agrun_wasm.providers.endpoint import check_base_url
@@ -48,7 +48,6 @@ class HttpProvider:
         call = self._dialect.http_request(request, self._config, key, browser=self._fetch.platform == "browser")
         decoder = self._dialect.decoder(request)
         headers: dict[str, str] = {}
-        text: list[str] = []
         try:
             try:
                 async with self._fetch.open(call) as response:
@@ -60,8 +59,6 @@ class HttpProvider:
                     async for chunk in response.chunks():
                         for frame in reply.feed(chunk):
                             for event in decoder.feed(frame):
-                                if type(event) is TextDelta:
-                                    text.append(event.text)
                                 yield event
                         if decoder.done:
                             break
@@ -71,18 +68,14 @@ class HttpProvider:
                     raise self._no_reply(failure, call, head_came=bool(headers)) from None
             else:
                 for event in _rest(reply, decoder):
-                    if type(event) is TextDelta:
-                        text.append(event.text)
                     yield event
             for event in decoder.finish():
-                if type(event) is TextDelta:
-                    text.append(event.text)
                 yield event
         except ProviderError as error:
-            raise self._told(error, call, key, headers, "".join(text)) from None
+            raise self._told(error, call, key, headers) from None
         except (AttributeError, KeyError, TypeError, ValueError) as fault:
             unread = bad_response(f"the reply has a form that cannot be read ({type(fault).__name__})")
-            raise self._told(unread, call, key, headers, "".join(text)) from fault
+            raise self._told(unread, call, key, headers) from fault
 
     async def _key(self) -> str | None:
         """The key for this request: as configured, or what the host's callable gives now."""
@@ -112,9 +105,9 @@ class HttpProvider:
         )
 
     def _told(
-        self, error: ProviderError, call: FetchRequest, key: str | None, headers: dict[str, str], text: str
+        self, error: ProviderError, call: FetchRequest, key: str | None, headers: dict[str, str]
     ) -> ProviderError:
-        """The error as the caller gets it: who said it, what had come, no secret."""
+        """The error as the caller gets it: who said it, no secret. What had come is `collect`'s to add."""
         from agrun_wasm.text.redaction import Redactor
 
         secrets = [value.get_secret_value() for value in self._config.headers.values()]
@@ -128,7 +121,6 @@ class HttpProvider:
             redactor.text(f"{self._config.name}{f' at {host}' if host else ''}: {error.message}"),
             status=error.status,
             retry_after_ms=wait,
-            partial_text=error.partial_text or text,
             protocol_failure=error.protocol_failure,
             hint=error.hint,
             details=redactor.value(error.details),

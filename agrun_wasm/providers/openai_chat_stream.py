@@ -57,11 +57,12 @@ class ChatDecoder:
 
     def feed(self, event: SseEvent) -> list[ModelEvent]:
         data = event.data
-        if data == "[DONE]" or data.strip() == "[DONE]":
-            self.ended = self.done = True
-            return []
-        if not data.strip():
-            return []
+        if not data.startswith("{"):
+            word = data.strip()
+            if word == "[DONE]":
+                self.ended = self.done = True
+            if word in ("", "[DONE]"):
+                return []
         chunk = load_frame(data)
         if event.event == "error" and not is_error(chunk):
             raise inner_error({"error": chunk})

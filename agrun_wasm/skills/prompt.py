@@ -12,6 +12,8 @@ from agrun_wasm.skills.allowed import offered_tools
 from agrun_wasm.skills.catalog import ResolveAction, SkillCatalog
 from agrun_wasm.skills.tools import NON_TERMINAL_KINDS
 
+_compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
 
 def catalog_section(catalog: SkillCatalog) -> str:
     """The visible skills, a line each; "" where there is none."""
@@ -42,7 +44,3 @@ def active_skill_section(catalog: SkillCatalog, state: RunState, resolve: Resolv
     if context.handoff_context:
         parts.append(f"Handed over with this context: {context.handoff_context}")
     return "\n\n".join(parts)
-
-
-def _compact(schema: object) -> str:
-    return json.dumps(schema, ensure_ascii=False, separators=(",", ":"))

@@ -49,23 +49,46 @@ class Redactor:
 
     def value(self, value: Any) -> Any:
         """The JSON value without the secrets, keys included; parts that hold none are the same objects."""
+        # Nearly every value holds none: then its texts are looked through together, and nothing is built.
         if not self._spellings:
             return value
-        return self._value(value)
+        texts: list[str] = []
+        _gather(value, texts)
+        together = "\0".join(texts)
+        for spelling in self._spellings:
+            if spelling in together:
+                return self._clean(value)
+        return value
 
-    def _value(self, value: Any) -> Any:
+    def _clean(self, value: Any) -> Any:
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, dict):
-            clean = {self.text(key): self._value(item) for key, item in value.items()}
+            clean = {self.text(key): self._clean(item) for key, item in value.items()}
             unchanged = all(
                 key is old and item is value[old] for (key, item), old in zip(clean.items(), value, strict=False)
             )
             return value if unchanged and len(clean) == len(value) else clean
         if isinstance(value, list):
-            items = [self._value(item) for item in value]
+            items = [self._clean(item) for item in value]
             return value if all(item is old for item, old in zip(items, value, strict=True)) else items
         return value
+
+
+def _gather(value: Any, texts: list[str]) -> None:
+    """Every text of a JSON value, keys included."""
+    if isinstance(value, str):
+        texts.append(value)
+    elif isinstance(value, dict):
+        texts += value
+        for item in value.values():
+            if isinstance(item, str):
+                texts.append(item)
+            elif isinstance(item, (dict, list)):
+                _gather(item, texts)
+    elif isinstance(value, list):
+        for item in value:
+            _gather(item, texts)
 
 
 def _cores(secret: str) -> Iterator[str]:

@@ -8,15 +8,14 @@ Must not know: what the data means (JSON, `[DONE]`, error events) and where the 
 """
 
 import codecs
-from dataclasses import dataclass
+from typing import NamedTuple
 
 __all__ = ["SseDecoder", "SseEvent"]
 
 _MAX_RETRY_DIGITS = 15
 
 
-@dataclass(frozen=True, slots=True)
-class SseEvent:
+class SseEvent(NamedTuple):
     """One dispatched event.
 
     `event` is "message" where the stream named none; `data` has its lines joined by LF. `id` is the last event id and
@@ -34,6 +33,7 @@ class SseDecoder:
 
     def __init__(self) -> None:
         self._utf8 = codecs.getincrementaldecoder("utf-8")("replace")
+        self._is_inside_character = False
         self._at_start = True
         self._after_cr = False
         self._open_line: list[str] = []
@@ -44,12 +44,17 @@ class SseDecoder:
 
     def feed(self, chunk: bytes) -> list[SseEvent]:
         """The events that this chunk completes, in order."""
-        return self._take(self._utf8.decode(chunk))
+        if chunk.isascii() and not self._is_inside_character:
+            return self._take(chunk.decode("ascii"))
+        text = self._utf8.decode(chunk)
+        self._is_inside_character = self._utf8.getstate()[0] != b""
+        return self._take(text)
 
     def close(self) -> list[SseEvent]:
         """The events of an unfinished last line and of an event without its blank line; empty when called again."""
         events = self._take(self._utf8.decode(b"", True))
         self._utf8.reset()
+        self._is_inside_character = False
         line = "".join(self._open_line)
         self._open_line.clear()
         if line:

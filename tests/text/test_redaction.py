@@ -48,6 +48,18 @@ def test_what_holds_no_secret_is_the_same_object() -> None:
     assert changed["keep"] is value
 
 
+@given(st.recursive(st.text("ab\0", max_size=5), lambda inner: st.lists(inner) | st.dictionaries(st.text("ab"), inner)))
+def test_a_value_is_each_of_its_texts(value: object) -> None:
+    redactor = Redactor(["abba"])
+
+    def by_text(part: object) -> object:
+        if isinstance(part, dict):
+            return {redactor.text(key): by_text(item) for key, item in part.items()}
+        return [by_text(item) for item in part] if isinstance(part, list) else redactor.text(str(part))
+
+    assert redactor.value(value) == by_text(value)
+
+
 @given(st.text(min_size=4).filter(lambda s: len(s.strip()) >= 4), st.text(), st.text())
 def test_no_secret_is_left(secret: str, before: str, after: str) -> None:
     redactor = Redactor([secret])

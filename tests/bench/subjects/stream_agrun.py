@@ -65,7 +65,7 @@ async def _stream(deltas: int, per_chunk: int) -> dict[str, float]:
     cpu = time.process_time()
     async with runtime.stream("Tell me a long story") as run:
         async for event in run:
-            json.dumps(event.to_json())
+            event.to_json_text()
             if event.type == "text-delta":
                 came.append(time.perf_counter())
         result = await run.result()
