@@ -15,11 +15,9 @@ from typing import Any, ClassVar
 from agrun_wasm import Runtime
 from agrun_wasm.browser.batching import EventBatch
 from agrun_wasm.browser.border import expose, from_text, to_text
-from agrun_wasm.browser.clock import BrowserClock
 from agrun_wasm.browser.fetch import JsFetch
 from agrun_wasm.browser.host_config import runtime_arguments
 from agrun_wasm.browser.host_functions import HostCalls
-from agrun_wasm.browser.ids import BrowserIds
 from agrun_wasm.contracts.errors import AgrunError, ConfigInvalid, ErrorInfo
 
 __all__ = ["Page", "open_page"]
@@ -119,7 +117,7 @@ class Page:
 
     async def _create(self, params: Mapping[str, Any]) -> None:
         arguments = runtime_arguments(params["config"], self._calls)
-        runtime = Runtime(**arguments, fetch=JsFetch(params.get("proxyUrl")), clock=BrowserClock(), ids=BrowserIds())
+        runtime = Runtime(**arguments, fetch=JsFetch(params.get("proxyUrl")))
         self._runtimes[params["runtime"]] = runtime
 
     async def _close(self, params: Mapping[str, Any]) -> None:

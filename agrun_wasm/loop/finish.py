@@ -47,7 +47,7 @@ def requested_citations(ctx: RunContext) -> RequestedCitations | None:
 def compose(ctx: RunContext, answer: Answer) -> Composed:
     """The output of a final answer. Pure: the same answer gives the same output, however often it is asked for."""
     research = ctx.state.research_context
-    text = trim(answer.text.replace("\r\n", "\n").replace("\r", "\n"))
+    text = _normalised(answer.text)
     cited = cite(text, answer.citations, research)
     notes: dict[str, Any] = {"finalTextNormalizedBy": DOOR}
     if cited.unread:
@@ -71,6 +71,10 @@ def compose(ctx: RunContext, answer: Answer) -> Composed:
     return Composed(ctx.ports.redactor.value(output), notes)
 
 
+def _normalised(text: str) -> str:
+    return trim(text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
 def deliver(ctx: RunContext, answer: Answer) -> None:
     """A final answer leaves."""
     composed = compose(ctx, answer)
@@ -82,6 +86,8 @@ def deliver(ctx: RunContext, answer: Answer) -> None:
 def _stream_rest(ctx: RunContext, text: str) -> None:
     """What a reader of the stream has not seen of the text that is delivered; all of it where they saw another one."""
     shown = ctx.state.partial_text if ctx.streamed else ""
+    if _normalised(shown) == text:
+        return
     if shown and not text.startswith(shown):
         ctx.supersede("the delivered text is another one")
         shown = ""
