@@ -37,6 +37,7 @@ class Page:
         self._post = post
         self._calls = HostCalls(self._send)
         self._runtimes: dict[str, Runtime] = {}
+        self._fetches: dict[str, JsFetch] = {}
         self._runs: dict[int, Any] = {}
         self._stopped_early: dict[int, str] = {}
         self._running: dict[int, tuple[asyncio.Task[None], str]] = {}
@@ -117,8 +118,9 @@ class Page:
 
     async def _create(self, params: Mapping[str, Any]) -> None:
         arguments = runtime_arguments(params["config"], self._calls)
-        runtime = Runtime(**arguments, fetch=JsFetch(params.get("proxyUrl")))
-        self._runtimes[params["runtime"]] = runtime
+        fetch = JsFetch(params.get("proxyUrl"))
+        self._runtimes[params["runtime"]] = Runtime(**arguments, fetch=fetch)
+        self._fetches[params["runtime"]] = fetch
 
     async def _close(self, params: Mapping[str, Any]) -> None:
         """Stops the runtime's runs, ends its connections and forgets it."""
@@ -132,6 +134,7 @@ class Page:
                 task.cancel()
         if runtime := self._runtimes.pop(key, None):
             await runtime.aclose()
+            await self._fetches.pop(key).aclose()
 
     async def _describe(self, params: Mapping[str, Any]) -> Any:
         return self._runtime(params).describe_composition()
