@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from agrun_wasm.actions.definition import Action
+from agrun_wasm.actions.host_code import call_host
 from agrun_wasm.contracts.policy import STRICTNESS, TIER_DEFAULTS, PolicyAction, PolicyDecision, PolicyEntry
 
 PolicyValue = PolicyAction | PolicyEntry
@@ -54,9 +54,7 @@ async def ask_judge(
     judge: Callable[..., Any], decision: PolicyDecision, args: dict[str, Any]
 ) -> tuple[PolicyAction, str]:
     """The judge's answer and why; anything but allow, ask, deny or `{isReadOnly: true}` means ask."""
-    answer = judge(decision.to_json(), args)
-    if inspect.isawaitable(answer):
-        answer = await answer
+    answer = await call_host(judge, decision.to_json(), args)
     if answer in ("allow", "ask", "deny"):
         return answer, f"the judge says {answer}"
     if isinstance(answer, Mapping) and answer.get("isReadOnly") is True:

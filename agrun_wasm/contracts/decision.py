@@ -133,7 +133,7 @@ class NothingRun(_Decision):
     """
 
     type: Literal["nothing_run"] = "nothing_run"
-    answers: list[Unrun]
+    answers: list[Unrun] = Field(min_length=1)
     not_object: bool = False
 
 

@@ -6,7 +6,6 @@ resolve, available, args, preflight, guardrail, policy, judge, execute, check, r
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from copy import deepcopy
 from typing import Any, NamedTuple, cast
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple, cast
 from agrun_wasm.actions import guardrail
 from agrun_wasm.actions.arguments import ArgFault, check_args
 from agrun_wasm.actions.definition import Action, Refused
+from agrun_wasm.actions.host_code import call_host
 from agrun_wasm.actions.policy import ask_judge, judged, needs_judge, tightened_by_skill
 from agrun_wasm.contracts.events import StepType
 from agrun_wasm.contracts.policy import PolicyDecision, PolicyEntry
@@ -154,13 +154,8 @@ def reason_of(answer: Any) -> str | None:
 
 async def call_hook(ctx: RunContext, name: str, *args: Any) -> Any:
     """A hook's answer within its 10 s; raises what the hook raises, or TimedOut."""
-
-    async def run() -> Any:
-        value = ctx.ports.hooks[name](*args)
-        return await value if inspect.isawaitable(value) else value
-
     return await bounded(
-        run(),
+        call_host(ctx.ports.hooks[name], *args),
         clock=ctx.clock,
         stop=ctx.stop.cuts_actions,
         timeout_ms=HOOK_TIMEOUT_MS,

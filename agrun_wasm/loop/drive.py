@@ -46,6 +46,8 @@ async def resume(ctx: RunContext, resolutions: list[Resolution]) -> None:
 async def _drive(ctx: RunContext, resolutions: list[Resolution] | None) -> None:
     try:
         outcome = await _go_on(ctx, resolutions)
+        if ctx.stop.cancelled:  # a stop wins over every other end, at any moment before it
+            raise Stopped
     except Stopped:
         close_cycle_as(ctx, "aborted")
         finish.abort(ctx)
@@ -104,13 +106,10 @@ async def _cycle(ctx: RunContext) -> Outcome:
 
 
 async def _evaluated(ctx: RunContext, outcome: Outcome) -> Outcome:
-    """A stop that came while it acted wins over everything the actions led to, and so does one during evaluation."""
+    """A stop that came while it acted wins over everything the actions led to."""
     if ctx.stop.cancelled:
         raise Stopped
-    outcome = await evaluate(ctx, outcome)
-    if ctx.stop.cancelled:
-        raise Stopped
-    return outcome
+    return await evaluate(ctx, outcome)
 
 
 async def _steps_spent(ctx: RunContext) -> Outcome:

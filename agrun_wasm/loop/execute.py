@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from copy import deepcopy
 from typing import Any
 
 from agrun_wasm.actions import guardrail
 from agrun_wasm.actions.context import ActionContext, BuiltInContext
+from agrun_wasm.actions.host_code import call_host
 from agrun_wasm.actions.protocol import ActionResult, ProtocolError, as_json, is_ok, read_result
 from agrun_wasm.contracts.effects import EffectOnState
 from agrun_wasm.contracts.state import CallOutcome, CallState, OutcomeKind, ToolRecord
@@ -34,7 +34,7 @@ async def execute(ctx: RunContext, call: CallState, ready: Ready, key: str | Non
     ctx.emit("action-executing", **detail)
     try:
         value = await bounded(
-            _invoke(ctx, call, ready, args),
+            call_host(action.execute, _action_context(ctx, call, ready), args),
             clock=ctx.clock,
             stop=ctx.stop.cuts_actions,
             timeout_ms=action.timeout_ms,
@@ -63,15 +63,17 @@ async def execute(ctx: RunContext, call: CallState, ready: Ready, key: str | Non
         _failed(ctx, call, ready, where, "protocol_error", text)
         return ()
     outcome = call.outcome = _executed(ctx, ready, result)
-    await _after_action(ctx, ready, outcome)
-    ctx.emit(
-        "action-executed",
-        actionName=action.name,
-        ok=outcome.ok,
-        summary=outcome.summary,
-        result=cut_middle(outcome.observation, STEP_RESULT_CHARS),
-        **where,
-    )
+    try:
+        await _after_action(ctx, ready, outcome)
+    finally:  # executed it is, also where a stop cuts the hook
+        ctx.emit(
+            "action-executed",
+            actionName=action.name,
+            ok=outcome.ok,
+            summary=outcome.summary,
+            result=cut_middle(outcome.observation, STEP_RESULT_CHARS),
+            **where,
+        )
     _count(ctx, call, ready, where, ok=outcome.ok, output=outcome.output)
     return result.effects
 
@@ -116,11 +118,6 @@ def _lists(ctx: RunContext) -> dict[str, list[Any]]:
         "readSources": research.read_sources,
         "searchResults": research.search_results,
     }
-
-
-async def _invoke(ctx: RunContext, call: CallState, ready: Ready, args: dict[str, Any]) -> Any:
-    value = ready.action.execute(_action_context(ctx, call, ready), args)
-    return await value if inspect.isawaitable(value) else value
 
 
 def _action_context(ctx: RunContext, call: CallState, ready: Ready) -> ActionContext:

@@ -14,6 +14,8 @@ CAPABILITIES: dict[str, str] = {
     "web_research": "searching and reading the web",
     "workspace": "files in memory, patches, publishing",
 }
+#: capability -> the one that it is of no use without, which stands before it
+REQUIRES: dict[str, str] = {"handoff": "skills"}
 PROFILES: dict[str, frozenset[str]] = {
     "legacy": frozenset(CAPABILITIES),
     "minimal": frozenset({"clarification", "skills"}),
@@ -31,6 +33,8 @@ def capability_states(profile: str, disabled: Sequence[str]) -> dict[str, str | 
             states[name] = "disabled by disabledCapabilities"
         elif name not in PROFILES[profile]:
             states[name] = f"not in profile {profile}"
+        elif name in REQUIRES and states.get(REQUIRES[name]) is not None:
+            states[name] = f"requires {REQUIRES[name]}"
         else:
             states[name] = None
     return states
