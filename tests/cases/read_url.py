@@ -95,7 +95,7 @@ class ServedPages(FakeFetch):
         url = request.url
         for hop in range(_MAX_REDIRECTS + 1):
             self._check(url, hop)
-            async with super().open(replace(request, url=url)) as response:
+            async with super().open(request._replace(url=url)) as response:
                 place = response.headers.get("location")
                 if not (300 <= response.status < 400 and place):
                     yield response
