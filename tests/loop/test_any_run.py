@@ -348,11 +348,20 @@ class Player:
     async def _follow(opening: Any, stop_at: tuple[int, Any] | None) -> RunResult:
         async with opening as run:
             seen = 0
-            async for _ in run:
+            shown = ""
+            async for event in run:
                 seen += 1
+                if event.type == "text-delta":
+                    shown += event.detail["text"]
+                elif event.type == "answer-superseded":
+                    shown = ""
                 if stop_at is not None and seen == stop_at[0]:
                     run.stop(stop_at[1])
             result: RunResult = await asyncio.wait_for(run.result(), 20)
+        if result.status == "aborted":
+            assert shown == result.diagnostics["partialText"]
+        if result.status == "completed":
+            assert shown == result.text, "a reader of the stream ends with another text than the one delivered"
         if stop_at is not None and seen >= stop_at[0] and result.status != "aborted":
             # A stop that came in time wins; one that came with the last step's event is too late.
             assert seen - stop_at[0] <= LATE, f"stopped {seen - stop_at[0]} events before the end"
