@@ -1,4 +1,4 @@
-"""Every scenario, the shared copies and our own, on CPython; and the shared files inside Pyodide in Chromium."""
+"""Every scenario of the project's copies on CPython, one test each; and whole files inside Pyodide in Chromium."""
 
 from __future__ import annotations
 
@@ -19,15 +19,7 @@ IN_PYODIDE = ("example", "decision", "action-args", "action-policy", "plan", "ca
 #: scenarios that do not hold yet, and which work they wait for
 OPEN: dict[str, str] = json.loads((HERE / "open.json").read_text(encoding="utf-8"))
 
-#: scenarios of our own beside the shared ones: every sentence of the contract's 2.1 to 2.8, in combinations
-OWN = HERE / "own"
-
-SCENARIOS = [
-    scenario
-    for folder in (VECTORS, OWN)
-    for file in sorted(folder.glob("*.jsonl"))
-    for scenario in report.lines_of(file)
-]
+SCENARIOS = [scenario for file in sorted(VECTORS.glob("*.jsonl")) for scenario in report.lines_of(file)]
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=[scenario["id"] for scenario in SCENARIOS])

@@ -35,13 +35,21 @@ FORMS: dict[str, tuple[list[dict[str, Any]], list[tuple[Any, str, str]]]] = {
         [("k1", "a", A), ("k2", "b", B)],
     ),
     "interleaved, second first": (
-        [piece("k2", 1, "b", '{"q":'), piece("k1", 0, "a", '{"q":'), piece(None, 1, None, '"elm"}'),
-         piece(None, 0, None, '"oak"}')],
+        [
+            piece("k2", 1, "b", '{"q":'),
+            piece("k1", 0, "a", '{"q":'),
+            piece(None, 1, None, '"elm"}'),
+            piece(None, 0, None, '"oak"}'),
+        ],
         [("k1", "a", A), ("k2", "b", B)],
     ),
     "interleaved by id, index missing": (
-        [piece("k1", None, "a", '{"q":'), piece("k2", None, "b", '{"q":'), piece("k1", None, None, '"oak"}'),
-         piece("k2", None, None, '"elm"}')],
+        [
+            piece("k1", None, "a", '{"q":'),
+            piece("k2", None, "b", '{"q":'),
+            piece("k1", None, None, '"oak"}'),
+            piece("k2", None, None, '"elm"}'),
+        ],
         [("k1", "a", A), ("k2", "b", B)],
     ),
     "a known id wins over the index": (
@@ -52,8 +60,10 @@ FORMS: dict[str, tuple[list[dict[str, Any]], list[tuple[Any, str, str]]]] = {
         [piece("k", 0, "a"), piece("k", 0, "a", '{"q":'), piece("k", 0, "a", '"oak"}'), piece("k", 0, "a")],
         [("k", "a", A)],
     ),
-    "a name in pieces": ([piece("k", 0, "web_"), piece(None, 0, "search"), piece(None, 0, None, A)],
-                         [("k", "web_search", A)]),
+    "a name in pieces": (
+        [piece("k", 0, "web_"), piece(None, 0, "search"), piece(None, 0, None, A)],
+        [("k", "web_search", A)],
+    ),
     "a name in pieces that repeat a letter": ([piece("k", 0, "ad"), piece(None, 0, "d", A)], [("k", "add", A)]),
     "a growing name": ([piece("k", 0, "web"), piece("k", 0, "web_search", A)], [("k", "web_search", A)]),
     "an empty id in continuations": (
