@@ -2,71 +2,109 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 import sys
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
-from rich.console import Console
 
-from agrun_wasm import AgrunError, RunResult
+from agrun_wasm import AgrunError, Skill
+from agrun_wasm.contracts.naming import did_you_mean
 
 #: status -> exit code; 2 is a wrong command line or config
 EXIT_CODES = {"completed": 0, "failed": 1, "blocked": 3, "continuation": 4, "aborted": 130}
+#: the providers that a command line can name: the others are made of Python objects or live in a page
+PROVIDERS = ("offline", "openai", "openai-responses", "anthropic", "gemini", "openai-compatible")
 
 app = typer.Typer(
-    help="agrun: an agent runtime in the terminal, in the page and on a server.",
+    help="An agent runtime in the terminal. Begin with: agrun run --help",
     no_args_is_help=True,
     add_completion=False,
-    rich_markup_mode="rich",
+    rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
 
 
+@app.callback(invoke_without_command=True)
+def about(
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
+) -> None:
+    if version:
+        from importlib.metadata import version as version_of
+
+        print(f"agrun {version_of('agrun-host')} (agrun_wasm {version_of('agrun-wasm')})")
+        raise typer.Exit
+
+
 @app.command()
 def run(
-    prompt: Annotated[str, typer.Argument(help="What you ask.")],
+    prompt: Annotated[str, typer.Argument(help="What you ask.", metavar="PROMPT")],
     provider: Annotated[
-        str, typer.Option(help="NAME or NAME:MODEL, such as openai:gpt-5-mini; offline needs no key and no network.")
+        str,
+        typer.Option("--provider", "-p", metavar="NAME:MODEL", help="Who answers; see the examples above."),
     ] = "offline",
-    base_url: Annotated[str | None, typer.Option(help="Base URL, for openai-compatible and local servers.")] = None,
-    system: Annotated[str | None, typer.Option(help="A persona for the run.")] = None,
-    skills: Annotated[
-        list[Path] | None, typer.Option("--skill", help="A skill folder, or a folder of them; repeatable.")
+    base_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="Where the provider's API is, if not at its usual place.")
     ] = None,
-    trust_skills: Annotated[bool, typer.Option(help="Let tools.py of the given skills run.")] = False,
-    bundled: Annotated[bool, typer.Option(help="Offer the bundled skills.")] = True,
-    planner_mode: Annotated[str, typer.Option(help="auto, native_tools or envelope.")] = "auto",
-    max_steps: Annotated[int, typer.Option(min=1, help="Planner cycles at most.")] = 8,
+    system: Annotated[str | None, typer.Option(metavar="TEXT", help="A persona for the run.")] = None,
+    skills: Annotated[
+        list[Path] | None,
+        typer.Option("--skill", metavar="DIR", help="A skill folder, or a folder of them; repeatable."),
+    ] = None,
+    trust_skills: Annotated[bool, typer.Option("--trust-skills", help="Let tools.py of these skills run.")] = False,
+    bundled: Annotated[
+        bool, typer.Option("--bundled/--no-bundled", help="Offer the skills that come with agrun.")
+    ] = True,
+    planner_mode: Annotated[
+        str, typer.Option(metavar="MODE", help="auto, native_tools or envelope (for models without tool calls).")
+    ] = "auto",
+    max_steps: Annotated[int, typer.Option(min=1, metavar="N", help="Planner cycles at most.")] = 8,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print events and the result as JSON, a line each; asks nobody.")
+        bool, typer.Option("--json", help="Print events and the result as JSON, a line each; ask nobody.")
     ] = False,
 ) -> None:
     """Run one request and print its answer.
 
-    Keys come from the environment: OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY.
-    Exit codes: 0 answered, 1 failed, 2 wrong command or config, 3 waits for a person, 4 out of budget, 130 stopped.
+    The answer goes to standard output, what happens on the way to standard error. Ctrl+C stops the run.
 
-    [dim]agrun run "How many kilometres are 26.2 miles?"[/dim]
+    \b
+    Without a key and without a network (no language model, but the same loop):
+      agrun run "How many kilometres are 26.2 miles?"
+
+    \b
+    With the key in the environment variable named beside:
+      agrun run "..." -p openai:gpt-5-mini             OPENAI_API_KEY
+      agrun run "..." -p openai-responses:gpt-5-mini   OPENAI_API_KEY
+      agrun run "..." -p anthropic:claude-sonnet-5     ANTHROPIC_API_KEY
+      agrun run "..." -p gemini:gemini-2.5-flash       GEMINI_API_KEY
+
+    \b
+    With a server of your own (Ollama, llama.cpp, LM Studio, a gateway); where it
+    asks for a key, AGRUN_API_KEY holds it:
+      agrun run "..." -p openai-compatible:qwen3 \\
+                --base-url http://127.0.0.1:11434/v1
+
+    \b
+    Exit codes: 0 answered, 1 failed, 2 wrong command or config,
+    3 waits for a person, 4 out of steps, 130 stopped.
     """
+    from agrun_host.driving import run_as_json, run_shown
     from agrun_host.keys import missing_key
+    from agrun_host.terminal import Screen
 
-    config: dict[str, Any] = {
-        "plannerMode": planner_mode,
-        "maxSteps": max_steps,
-        "provider": _provider(provider, base_url),
-    }
-    request: dict[str, Any] = {"prompt": prompt, **({"system": system} if system else {})}
+    screen = Screen()
+    request = {"prompt": prompt, **({"system": system} if system else {})}
     try:
-        runtime = _runtime(config, skills or [], trust=trust_skills, bundled=bundled)
-        if problem := missing_key(runtime.provider_config):
-            _refuse(problem)
-        result = asyncio.run(_run_json(runtime, request) if as_json else _run_shown(runtime, request))
+        _check_provider(screen, provider, base_url)
+        offered = _skills(screen, skills or [], trust=trust_skills, bundled=bundled)
+        runtime = _runtime(provider, base_url, plannerMode=planner_mode, maxSteps=max_steps, skills=offered)
+        if problem := missing_key(runtime.config):
+            _refuse(screen, problem)
+        result = run_as_json(runtime, request) if as_json else run_shown(runtime, request, screen)
     except AgrunError as error:
-        _refuse(error.message + (f"\n  {error.hint}" if error.hint else ""))
+        _refuse(screen, error.message, error.hint)
     except KeyboardInterrupt:
+        screen.note("stopped")
         raise typer.Exit(EXIT_CODES["aborted"]) from None
     raise typer.Exit(EXIT_CODES[result.status])
 
@@ -74,89 +112,68 @@ def run(
 @app.command()
 def serve(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0 takes a free one.")] = 8000,
-    directory: Annotated[Path | None, typer.Option(help="The built page; found by itself in a checkout.")] = None,
+    directory: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The built page; found by itself in a checkout.")
+    ] = None,
 ) -> None:
     """Serve the built page on this machine only."""
-    import uvicorn
+    from agrun_host.page import find_page, serve_page
+    from agrun_host.terminal import Screen
 
-    from agrun_host.page import find_page, page_app
-
+    screen = Screen()
     page = directory or find_page()
     if page is None or not (page / "index.html").is_file():
-        _refuse("there is no built page; run `python build.py web` first, or give --directory")
-    config = uvicorn.Config(page_app(page), host="127.0.0.1", port=port, log_level="warning")
-    server = uvicorn.Server(config)
-    socket = config.bind_socket()
-    Console().print(f"The page is at [bold]http://127.0.0.1:{socket.getsockname()[1]}/[/bold] (Ctrl+C ends)")
-    server.run(sockets=[socket])
+        _refuse(screen, f"there is no built page{f' in {page}' if page else ''}", "Run `python build.py web` first.")
+    try:
+        serve_page(page, port, lambda address: print(f"The page is at {address} (Ctrl+C ends)", flush=True))
+    except OSError as fault:
+        _refuse(
+            screen, f"port {port} cannot be used: {fault.strerror}", "Give another one with --port; 0 takes a free one."
+        )
 
 
 def main() -> None:
     """Entry point of the console script."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # what a terminal cannot show must not end a run
     app()
 
 
-def _provider(name: str, base_url: str | None) -> dict[str, Any]:
-    word, _, model = name.partition(":")
-    return {"name": word, "model": model, **({"baseUrl": base_url} if base_url else {})}
+def _check_provider(screen: Any, provider: str, base_url: str | None) -> None:
+    name = provider.partition(":")[0]
+    if name not in PROVIDERS:
+        hint = f"Known here are {', '.join(PROVIDERS)}; `agrun run --help` shows an example of each."
+        _refuse(screen, f"unknown provider {name!r}{did_you_mean(name, PROVIDERS)}", hint)
+    if name == "openai-compatible" and not base_url:
+        _refuse(screen, f"provider {name!r} needs --base-url", "For example --base-url http://127.0.0.1:11434/v1")
 
 
-def _runtime(config: dict[str, Any], skill_paths: list[Path], *, trust: bool, bundled: bool) -> Any:
+def _runtime(provider: str, base_url: str | None, **keys: Any) -> Any:
     from agrun_host.runtime import Runtime
+    from agrun_wasm.runtime.host_input import read_config
+
+    config = read_config(None, {"provider": provider, **keys})
+    if base_url is not None:
+        placed = config.provider_config().model_copy(update={"base_url": base_url})
+        config = config.model_copy(update={"provider": placed})
+    return Runtime(config)
+
+
+def _skills(screen: Any, paths: list[Path], *, trust: bool, bundled: bool) -> list[Skill]:
+    """The skills to offer, those that were asked for before bundled ones of their name; their faults are told."""
     from agrun_host.skills import bundled_skills, load_skills
 
-    skills = bundled_skills() if bundled else []
-    for path in skill_paths:
-        skills += load_skills(path, trust=trust)
-    return Runtime(**config, skills=skills)
+    asked = [skill for path in paths for skill in load_skills(path, trust=trust)]
+    for skill in asked:
+        for found in skill.diagnostics:
+            screen.note(f"skill {skill.name}: {found['message']}")
+        if skill.has_tools_file and not skill.trusted:
+            screen.note(f"skill {skill.name}: its tools.py is not run; --trust-skills lets it")
+    names = {skill.name for skill in asked}
+    return [*(skill for skill in (bundled_skills() if bundled else []) if skill.name not in names), *asked]
 
 
-async def _run_json(runtime: Any, request: dict[str, Any]) -> RunResult:
-    async with runtime, runtime.stream(request) as run:
-        async for event in run:
-            print(json.dumps(event.to_json(), ensure_ascii=False), flush=True)
-        result: RunResult = await run.result()
-    print(json.dumps({"type": "result", "result": result.to_json()}, ensure_ascii=False), flush=True)
-    return result
-
-
-async def _run_shown(runtime: Any, request: dict[str, Any]) -> RunResult:
-    """The run, and its going on after approvals and questions where a person is there to answer."""
-    from agrun_host.terminal import TerminalView, ask_approvals
-
-    console = Console()
-    someone_there = sys.stdin.isatty() and console.is_terminal
-    async with runtime:
-        session = runtime.session()
-        view = TerminalView(console)
-        async with session.stream(request) as run:
-            result = await view.follow(run)
-        while someone_there and result.status == "blocked":
-            if (result.output or {}).get("kind") == "approval_required":
-                answers = ask_approvals(console, result)
-                async with runtime.stream_resume(result.state, answers) as run:
-                    result = await view.follow(run)
-            else:
-                console.print(f"[yellow]?[/yellow] {result.text}")
-                async with session.stream(console.input("[bold]> [/bold]")) as run:
-                    result = await view.follow(run)
-    _print_end(console, result, view.shown)
-    return result
-
-
-def _print_end(console: Console, result: RunResult, shown: str) -> None:
-    if result.status == "completed":
-        if result.text.strip() not in shown:
-            console.print(result.text, markup=False, highlight=False)
-        return
-    if result.error is not None:
-        console.print(f"[red]{result.error.code}[/red]: {result.error.message}", highlight=False)
-        if result.error.hint:
-            console.print(f"  [dim]{result.error.hint}[/dim]", highlight=False)
-    elif result.text:
-        console.print(result.text, markup=False, highlight=False)
-
-
-def _refuse(problem: str) -> NoReturn:
-    Console(stderr=True).print(f"[red]agrun:[/red] {problem}", highlight=False)
+def _refuse(screen: Any, problem: str, hint: str = "") -> NoReturn:
+    screen.problem(problem, hint)
     raise typer.Exit(2)

@@ -1,13 +1,17 @@
-"""Provider keys from the environment: which variable holds which provider's key. Nothing else reads the environment."""
+"""Provider keys from the environment: which variable holds which provider's key, and who needs one."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
 
-from agrun_wasm.contracts.config import ProviderConfig
+from pydantic import SecretStr
 
-#: provider -> variables, the first that is set counts; AGRUN_API_KEY serves any provider that has none of its own
+from agrun_wasm.contracts.config import ProviderConfig, RuntimeConfig
+
+__all__ = ["KEY_VARIABLES", "missing_key", "with_key"]
+
+#: provider -> its variables, the first that is set counts
 KEY_VARIABLES: dict[str, tuple[str, ...]] = {
     "openai": ("OPENAI_API_KEY",),
     "openai-responses": ("OPENAI_API_KEY",),
@@ -15,19 +19,35 @@ KEY_VARIABLES: dict[str, tuple[str, ...]] = {
     "anthropic": ("ANTHROPIC_API_KEY",),
     "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
 }
-#: providers that run without any key
-KEYLESS = frozenset({"offline", "scripted", "openai-compatible"})
+#: whoever sets one of these headers has said how to sign in, and to whom
+_AUTH_HEADERS = frozenset({"authorization", "x-api-key", "x-goog-api-key", "api-key"})
 
 
-def key_from_environment(provider: str, environment: Mapping[str, str] | None = None) -> str | None:
-    """The provider's key, or None where no variable holds one."""
+def with_key(config: RuntimeConfig, environment: Mapping[str, str] | None = None) -> RuntimeConfig:
+    """The config, the provider's key filled in from the environment where it has none and sets no such header."""
+    provider = config.provider_config()
+    if provider.name in config.providers or _signs_in(provider):
+        return config
     values = os.environ if environment is None else environment
-    return next((values[name] for name in KEY_VARIABLES.get(provider, ()) if values.get(name)), None)
+    found = (values.get(name, "").strip() for name in KEY_VARIABLES.get(provider.name, ()))
+    key = next(filter(None, found), None)
+    if key is None:
+        return config
+    return config.model_copy(update={"provider": provider.model_copy(update={"api_key": SecretStr(key)})})
 
 
-def missing_key(config: ProviderConfig) -> str | None:
+def missing_key(config: RuntimeConfig) -> str | None:
     """What to do about a missing key, in words, or None where there is a key or none is needed."""
-    variables = KEY_VARIABLES.get(config.name)
-    if config.api_key is not None or config.name in KEYLESS or variables is None:
+    provider = config.provider_config()
+    variables = KEY_VARIABLES.get(provider.name)
+    if variables is None or provider.name in config.providers or _signs_in(provider):
         return None
-    return f"provider {config.name!r} needs a key: set {' or '.join(variables)} in the environment"
+    if provider.name == "openai-compatible" or provider.base_url is not None:
+        return None  # servers of one's own often ask for none
+    return f"provider {provider.name!r} needs a key: set {' or '.join(variables)} in the environment"
+
+
+def _signs_in(provider: ProviderConfig) -> bool:
+    key = provider.api_key
+    has_key = key is not None and not (isinstance(key, SecretStr) and not key.get_secret_value().strip())
+    return has_key or not _AUTH_HEADERS.isdisjoint(name.lower() for name in provider.headers)

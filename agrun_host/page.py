@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-import mimetypes
-from collections.abc import MutableMapping
-from pathlib import Path
+import contextlib
+import socket
+from collections.abc import Callable, MutableMapping
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from starlette.applications import Starlette
-from starlette.responses import Response
+from starlette.datastructures import MutableHeaders
+from starlette.middleware import Middleware
+from starlette.responses import FileResponse, Response
 from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+__all__ = ["find_page", "page_app", "serve_page"]
+
+HOST = "127.0.0.1"
 #: `connect-src` lets the page reach any provider over TLS, and servers on this machine; the rest is the page's own
 CONTENT_SECURITY_POLICY = "; ".join(
     [
@@ -32,16 +39,47 @@ HEADERS = {
     "referrer-policy": "no-referrer",
     "cache-control": "no-cache",  # asked again each time, answered 304 while the file is the same
 }
-_TYPES = {".mjs": "text/javascript", ".js": "text/javascript", ".wasm": "application/wasm", ".zip": "application/zip"}
+#: what the page depends on being right, and machines are set up to get wrong
+TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".mjs": "text/javascript; charset=utf-8",
+    ".txt": "text/plain; charset=utf-8",
+    ".json": "application/json",
+    ".svg": "image/svg+xml",
+    ".wasm": "application/wasm",
+    ".zip": "application/zip",
+    ".whl": "application/zip",
+    ".gz": "application/gzip",  # unpacked by the page, so it is no content-encoding
+}
 
 
 class PageFiles(StaticFiles):
-    """The files of web/dist."""
+    """The files of web/dist, under the types of TYPES whatever the machine says."""
 
     async def get_response(self, path: str, scope: MutableMapping[str, Any]) -> Response:
         response = await super().get_response(path, scope)
-        response.headers.update(HEADERS)
+        if isinstance(response, FileResponse):
+            known = TYPES.get(PurePosixPath(str(response.path)).suffix.lower())
+            if known is not None:
+                response.headers["content-type"] = known
         return response
+
+
+class PageHeaders:
+    """HEADERS on every response, errors too."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(HEADERS)
+            await send(message)
+
+        await self._app(scope, receive, with_headers)
 
 
 def find_page() -> Path | None:
@@ -55,6 +93,19 @@ def find_page() -> Path | None:
 
 def page_app(directory: Path) -> Starlette:
     """A Starlette app that serves the page in `directory`."""
-    for suffix, type_ in _TYPES.items():
-        mimetypes.add_type(type_, suffix)
-    return Starlette(routes=[Mount("/", PageFiles(directory=directory, html=True), name="page")])
+    files = PageFiles(directory=directory, html=True)
+    return Starlette(routes=[Mount("/", files, name="page")], middleware=[Middleware(PageHeaders)])
+
+
+def serve_page(directory: Path, port: int, ready: Callable[[str], None]) -> None:
+    """Serves the page on this machine until Ctrl+C; `ready` is told its address. Raises OSError for the port."""
+    import uvicorn
+
+    config = uvicorn.Config(page_app(directory), host=HOST, log_level="warning")
+    with socket.socket() as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((HOST, port))
+        listening.listen()  # whoever is told the address may come before the server has started
+        ready(f"http://{HOST}:{listening.getsockname()[1]}/")
+        with contextlib.suppress(KeyboardInterrupt):
+            uvicorn.Server(config).run(sockets=[listening])

@@ -23,11 +23,12 @@ def load_skills(path: str | Path, *, trust: bool = False) -> list[Skill]:
     """
     root = Path(path).expanduser()
     if not root.is_dir():
-        raise ConfigInvalid(f"skills: {root} is no folder")
-    folders = [root] if _has_document(root) else sorted(f for f in root.iterdir() if f.is_dir() and _has_document(f))
-    if not folders:
-        raise ConfigInvalid(f"skills: there is no {DOCUMENT_FILE} in {root} or in a folder of it")
-    return [Skill.from_files(read_skill_files(folder), trust_tools=trust) for folder in folders]
+        hint = f"Give the folder that holds {DOCUMENT_FILE}." if root.exists() else ""
+        raise ConfigInvalid(f"skills: {root} is no folder", hint=hint)
+    try:
+        return [Skill.from_files(read_skill_files(folder), trust_tools=trust) for folder in _skill_folders(root)]
+    except OSError as fault:
+        raise ConfigInvalid(f"skills: {fault.filename or root} cannot be read: {fault.strerror}") from None
 
 
 def bundled_skills() -> list[Skill]:
@@ -51,6 +52,15 @@ def read_skill_files(folder: Path) -> dict[str, str]:
         if text is not None:
             files[f"{root.name}/{inside.as_posix()}"] = text
     return files
+
+
+def _skill_folders(root: Path) -> list[Path]:
+    if _has_document(root):
+        return [root]
+    folders = sorted(folder for folder in root.iterdir() if folder.is_dir() and _has_document(folder))
+    if not folders:
+        raise ConfigInvalid(f"skills: there is no {DOCUMENT_FILE} in {root} or in a folder of it")
+    return folders
 
 
 def _has_document(folder: Path) -> bool:

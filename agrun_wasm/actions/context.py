@@ -12,6 +12,12 @@ from agrun_wasm.contracts.ports import CancelToken
 from agrun_wasm.contracts.state import RunState
 
 
+class _NeverCancelled:
+    """The cancel token of a context that belongs to no run."""
+
+    cancelled = False
+
+
 @dataclass
 class ActionContext:
     """Handed to `execute(context, args)`. Everything but the cancel token is JSON, made when it is asked for.
@@ -20,8 +26,8 @@ class ActionContext:
     declared. Changing what a property gave changes nothing in the run.
     """
 
-    idempotency_key: str
-    cancel: CancelToken
+    idempotency_key: str = ""
+    cancel: CancelToken = field(default_factory=_NeverCancelled)
     web_search_endpoint: str | None = None
     adapters: Mapping[str, Any] = field(default_factory=dict)
     _state: RunState | None = field(default=None, repr=False)
@@ -60,7 +66,7 @@ class ActionContext:
     @property
     def _saved(self) -> RunState:
         if self._state is None:
-            raise RuntimeError("this context belongs to no run")
+            raise RuntimeError("this context belongs to no run, so it has no state to show")
         return self._state
 
     def to_json(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple, get_args
 
 from agrun_wasm.actions.context import ActionContext
+from agrun_wasm.actions.host_code import call_host
 from agrun_wasm.contracts.action import ActionInfo, ArgSpec, ArgsSchema, ArgType, PlannerMeta
 from agrun_wasm.contracts.errors import ConfigInvalid
 from agrun_wasm.contracts.naming import did_you_mean
@@ -104,6 +105,10 @@ class Action:
         self.planner, self.registration_fault = _planner_meta(planner, where, built_in)
         self.permission = _permission(permission, where, built_in)
 
+    async def __call__(self, context: ActionContext | None = None, /, **args: Any) -> Any:
+        """What `execute` returns for these arguments, without a run round it: for tests of the action alone."""
+        return await call_host(self.execute, context or ActionContext(), args)
+
     @property
     def aliases(self) -> list[str]:
         return self.planner.aliases if self.planner else []
@@ -148,7 +153,7 @@ def _planner_meta(value: Any, where: str, built_in: BuiltIn | None) -> tuple[Pla
     if meta.args_schema is None and meta.args_schema_opt_out is None:
         raise ConfigInvalid(
             f"{where}: a planner-visible action needs 'argsSchema' or 'argsSchemaOptOut.reason' "
-            "(or planner: false to hide it)"
+            "({} where it takes none; planner: false hides it)"
         )
     if meta.decision_type == "clarify" and built_in is None:
         raise ConfigInvalid(f"{where}: 'decisionType' clarify belongs to ask_clarification alone; leave it out")
@@ -159,6 +164,8 @@ def schema_fault(schema: Any, at: str = "") -> str | None:
     """What registration refuses of a raw argsSchema: an unknown type word, or an alias that is taken (2.4)."""
     if not isinstance(schema, Mapping):
         return None
+    if not at and schema.get("type") == "object" and isinstance(schema.get("properties"), Mapping):
+        return "it is a JSON Schema; give what stands in its 'properties', with required: true at each required key"
     owners: dict[str, str] = dict.fromkeys(schema, "")
     for key, entry in schema.items():
         fields = entry.model_dump() if isinstance(entry, ArgSpec) else entry

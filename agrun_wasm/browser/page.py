@@ -100,8 +100,8 @@ class Page:
             extend = params.get("extend")
             return runtime.stream_resume(state, decisions=params.get("decisions") or {}, extend=extend)
         if params.get("session") is not None:
-            return runtime.session(params["session"], busy=params["busy"]).stream(params["input"])
-        return runtime.stream(params["input"])
+            return runtime.session(params["session"], busy=params["busy"]).stream(params.get("input"))
+        return runtime.stream(params.get("input"))
 
     def _stop(self, number: int, mode: str) -> None:
         run = self._runs.get(number)
@@ -140,7 +140,7 @@ class Page:
         return self._runtime(params).describe_composition()
 
     async def _inspect(self, params: Mapping[str, Any]) -> Any:
-        return self._runtime(params).inspect_prompt(params["input"])
+        return self._runtime(params).inspect_prompt(params.get("input"))
 
     async def _surface(self, params: Mapping[str, Any]) -> Any:
         return self._runtime(params).surface_index()

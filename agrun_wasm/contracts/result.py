@@ -69,3 +69,8 @@ class RunResult(Contract):
     def text(self) -> str:
         """The text a person is shown: the answer, the question, or what is waited for; "" for a failed run."""
         return str((self.output or {}).get("text") or "")
+
+    @property
+    def approvals(self) -> list[dict[str, Any]]:
+        """The approvals that the run waits for (2.5), empty where it waits for none."""
+        return list((self.output or {}).get("approvals") or [])

@@ -15,6 +15,7 @@ from agrun_wasm.contracts.ports import FetchError
 from agrun_wasm.providers.errors import HINTS, bad_response, fetch_error
 from agrun_wasm.providers.event_json import model_event
 from agrun_wasm.providers.tool_calls import InventedIds
+from agrun_wasm.text.shorten import one_line, words_of
 
 __all__ = ["HostProvider"]
 
@@ -22,8 +23,7 @@ __all__ = ["HostProvider"]
 class HostProvider:
     """Calls the host's `stream(request)`, an async generator function or a coroutine that gives an async iterator.
 
-    Events may be ours or their JSON form. Exceptions other than ProviderError become one, without their text where it
-    could hold a secret: a host's own error message is the host's to write, by raising ProviderError.
+    Events may be ours or their JSON form. Exceptions other than ProviderError become one that says what they said.
     """
 
     def __init__(self, name: str, transport: Any) -> None:
@@ -63,7 +63,12 @@ class HostProvider:
 
 
 def _failed(code: str, name: str, fault: Exception) -> ProviderError:
-    return ProviderError(code, f"provider {name!r} raised {type(fault).__name__}", hint=HINTS[code])
+    said = one_line(words_of(fault), 300)
+    text = f"provider {name!r} raised {type(fault).__name__}" + (f": {said}" if said != type(fault).__name__ else "")
+    hint = (
+        "The failure is in the provider that the host registered." if code == "PROVIDER_BAD_RESPONSE" else HINTS[code]
+    )
+    return ProviderError(code, text, hint=hint)
 
 
 def _with_id(call: ToolCall, ids: InventedIds) -> ToolCall:

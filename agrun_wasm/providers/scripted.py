@@ -34,6 +34,7 @@ from agrun_wasm.providers.event_json import flatten_request
 __all__ = ["REPLY_KEYS", "ScriptedProvider"]
 
 REPLY_KEYS = ("text", "reasoning", "toolCalls", "error", "finishReason", "usage", "when")
+CALL_KEYS = ("id", "name", "args", "argsText")
 
 _URL = "https://scripted.invalid/"
 _PIECES = 4
@@ -61,6 +62,7 @@ class ScriptedProvider:
         self._fill = fill
         self._now = now
         self._ids_given = 0
+        self._unanswered: list[str] = []
         self.requests: list[ModelRequest] = []
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
@@ -78,7 +80,9 @@ class ScriptedProvider:
         return list(self._left)
 
     def check(self) -> None:
-        """Raises AssertionError when replies are left over, unless they were allowed to be."""
+        """Raises AssertionError when a call found no reply, or replies are left over that were not allowed to be."""
+        if self._unanswered:
+            raise AssertionError(f"the script was too short: no reply for {', '.join(self._unanswered)}")
         if self._left and not self._allow_unused:
             listed = "\n".join(f"- {json.dumps(reply, ensure_ascii=False)[:200]}" for reply in self._left)
             raise AssertionError(f"{len(self._left)} scripted replies were not used:\n{listed}")
@@ -102,6 +106,7 @@ class ScriptedProvider:
             if "when" not in reply:
                 self._remove(reply)
                 return reply
+        self._unanswered.append(request.purpose)
         raise bad_response(f"the script has no reply left for this {request.purpose} call")
 
     def _remove(self, taken: Mapping[str, Any]) -> None:
@@ -163,6 +168,14 @@ def _check(reply: Mapping[str, Any], number: int) -> None:
     for key in reply:
         if key not in REPLY_KEYS:
             raise ConfigInvalid(f"scripted reply {number}: unknown key {key!r}{did_you_mean(str(key), REPLY_KEYS)}")
+    calls = reply.get("toolCalls") or []
+    for place, call in enumerate(calls if isinstance(calls, list | tuple) else [None]):
+        where = f"scripted reply {number}: toolCalls[{place}]"
+        if not isinstance(call, Mapping) or not isinstance(call.get("name"), str):
+            raise ConfigInvalid(f"{where} must be an object with a name")
+        for key in call:
+            if key not in CALL_KEYS:
+                raise ConfigInvalid(f"{where}: unknown key {key!r}{did_you_mean(str(key), CALL_KEYS)}")
     error = reply.get("error")
     if error is not None and not (isinstance(error, Mapping) and ("status" in error or "kind" in error)):
         raise ConfigInvalid(f"scripted reply {number}: error needs `status` or `kind`")

@@ -135,9 +135,7 @@ class FakeProviders:
             _send(writer, 200, {}, "application/json", json.dumps(wire.whole(api, reply)).encode())
             return True
         label = reply.get("contentType", "text/event-stream")
-        writer.write(
-            f"HTTP/1.1 200 OK\r\ncontent-type: {label}\r\n{_CORS}transfer-encoding: chunked\r\n\r\n".encode()
-        )
+        writer.write(f"HTTP/1.1 200 OK\r\ncontent-type: {label}\r\n{_CORS}transfer-encoding: chunked\r\n\r\n".encode())
         return await self._stream(frames, reply, reader, writer)
 
     async def _stream(
