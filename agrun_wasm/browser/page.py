@@ -100,8 +100,8 @@ class Page:
             extend = params.get("extend")
             return runtime.stream_resume(state, decisions=params.get("decisions") or {}, extend=extend)
         if params.get("session") is not None:
-            return runtime.session(params["session"], busy=params["busy"]).stream(params.get("input"))
-        return runtime.stream(params.get("input"))
+            return runtime.session(params["session"], busy=params["busy"]).stream(_input(params))
+        return runtime.stream(_input(params))
 
     def _stop(self, number: int, mode: str) -> None:
         run = self._runs.get(number)
@@ -140,7 +140,7 @@ class Page:
         return self._runtime(params).describe_composition()
 
     async def _inspect(self, params: Mapping[str, Any]) -> Any:
-        return self._runtime(params).inspect_prompt(params.get("input"))
+        return self._runtime(params).inspect_prompt(_input(params))
 
     async def _surface(self, params: Mapping[str, Any]) -> Any:
         return self._runtime(params).surface_index()
@@ -164,3 +164,8 @@ def _told(error: BaseException) -> dict[str, Any]:
         message=f"{type(error).__name__}: {error}",
         hint="This is a fault of agrun_wasm; please report it with the traceback in the console.",
     ).to_json()
+
+
+def _input(params: Mapping[str, Any]) -> Any:
+    """What was given to `run`; JSON leaves `undefined` out, and the runtime says what is wrong with none."""
+    return params.get("input")

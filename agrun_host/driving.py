@@ -1,0 +1,97 @@
+"""Driving a run from the command line: shown to a person and gone on with by their answers, or as JSON, a line each.
+
+Owned here: the event loop, Ctrl+C, and when a person is asked. Must not know: options, how things look.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from agrun_host.terminal import Screen
+from agrun_wasm import RunEvent, RunResult, Runtime
+from agrun_wasm.runtime.sessions import Session
+from agrun_wasm.runtime.starting import RunStart
+
+__all__ = ["run_as_json", "run_shown"]
+
+_DECISIONS = {"y": "approve", "yes": "approve", "n": "deny", "no": "deny"}
+
+
+def run_as_json(runtime: Runtime, request: Mapping[str, Any]) -> RunResult:
+    """Events and the result on standard output, as JSON lines; nobody is asked anything."""
+    with asyncio.Runner() as loop:
+        try:
+            result = loop.run(_follow(runtime.stream(request), lambda event: _print_json(event.to_json())))
+        finally:
+            loop.run(runtime.aclose())
+    _print_json({"type": "result", "result": result.to_json()})
+    return result
+
+
+def run_shown(runtime: Runtime, request: Mapping[str, Any], screen: Screen) -> RunResult:
+    """A run as a person sees it, going on with their answers while it asks for some and they are there to give them."""
+    session = runtime.session()
+    # A person is asked between two runs of the loop: there Ctrl+C and Ctrl+D mean what they mean everywhere.
+    with asyncio.Runner() as loop:
+        try:
+            result = loop.run(_follow(session.stream(request), screen.show))
+            while result.status == "blocked" and (going_on := _gone_on_with(screen, runtime, session, result)):
+                result = loop.run(_follow(going_on, screen.show))
+        finally:
+            screen.rest()
+            loop.run(runtime.aclose())
+    screen.end(result)
+    return result
+
+
+async def _follow(start: RunStart, show: Callable[[RunEvent], None]) -> RunResult:
+    """A run to its end. Ctrl+C, which cancels this call, stops the run on the wire; its result says so then."""
+    shown = 0
+    async with start as run:
+        try:
+            async for event in run:
+                show(event)
+                shown = event.seq
+        except asyncio.CancelledError:
+            run.stop("now")
+            if (task := asyncio.current_task()) is not None:
+                task.uncancel()
+            async for event in run:
+                if event.seq > shown:
+                    show(event)
+        return await run.result()
+
+
+def _gone_on_with(screen: Screen, runtime: Runtime, session: Session, result: RunResult) -> RunStart | None:
+    """What follows from the person's answers to a blocked run; None where nobody answers."""
+    approvals = (result.output or {}).get("approvals", [])
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        try:
+            if approvals:
+                return runtime.stream_resume(result.state, {a["approvalId"]: _decision(screen, a) for a in approvals})
+            screen.question(result.text)
+            return session.stream(screen.ask("> ", lambda said: said or None))
+        except EOFError:
+            screen.note("not answered")
+            return None
+    for approval in approvals:
+        screen.approval(approval)
+    if not approvals:
+        screen.question(result.text)
+    screen.note("Nobody is here to answer: run it in a terminal, or take --json and resume from the state it gives.")
+    return None
+
+
+def _decision(screen: Screen, approval: Mapping[str, Any]) -> str:
+    screen.approval(approval)
+    return screen.ask("Approve it? [y/n] ", lambda said: _DECISIONS.get(said.lower()))
+
+
+def _print_json(value: Any) -> None:
+    # JSON is UTF-8; where standard output is not, every other character is written as an escape.
+    in_utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    print(json.dumps(value, ensure_ascii=not in_utf8), flush=True)
