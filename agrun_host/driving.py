@@ -92,6 +92,5 @@ def _decision(screen: Screen, approval: Mapping[str, Any]) -> str:
 
 
 def _print_json(value: Any) -> None:
-    # JSON is UTF-8; where standard output is not, every other character is written as an escape.
-    in_utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    print(json.dumps(value, ensure_ascii=not in_utf8), flush=True)
+    # ASCII: so that it is JSON in every encoding, and one line for everything that splits lines.
+    print(json.dumps(value), flush=True)

@@ -110,10 +110,16 @@ class ContextBudget(Contract):
     keep_last_cycles: AtLeastOne = 12
 
 
+def _named(value: object) -> object:
+    if callable(getattr(value, "stream", None)):
+        raise ValueError('a transport is registered by name: provider="mine:model", providers={"mine": transport}')
+    return value
+
+
 class RuntimeConfig(Contract):
     """The settings of a Runtime; unknown keys and wrong types are CONFIG_INVALID."""
 
-    provider: str | ProviderConfig
+    provider: Annotated[str | ProviderConfig, BeforeValidator(_named)]
     providers: SkipJsonSchema[dict[str, Any]] = {}
     profile: Literal["legacy", "minimal"] = "legacy"
     planner_mode: Literal["auto", "envelope", "native_tools"] = "auto"

@@ -39,13 +39,14 @@ def explain(model: type[BaseModel], found: ValidationError, where: str) -> str:
         elif fault["type"] == "missing":
             clause = f"{path!r} is missing"
         else:
-            clause = f"{path!r}: {_lower_first(fault['msg'])}" if path else _lower_first(fault["msg"])
+            clause = f"{path!r}: {_said(fault['msg'])}" if path else _said(fault["msg"])
         if clause not in clauses:
             clauses.append(clause)
     return f"{where}: " + "; ".join(clauses)
 
 
-def _lower_first(text: str) -> str:
+def _said(text: str) -> str:
+    text = text.removeprefix("Value error, ")
     return text[:1].lower() + text[1:]
 
 

@@ -79,6 +79,7 @@ class Runtime:
         _check_pricing(self.config, self.provider_config.model)
         self.sessions = Sessions(store, self._ids)
         self.used_approvals: set[str] = set()
+        self._closed = False
         self.actions = ActionsView(self._surface)
 
     def stream(self, input: Input, *, session: str | None = None, busy: Busy = "wait") -> RunStart:  # noqa: A002
@@ -86,6 +87,7 @@ class Runtime:
 
         Raises CONFIG_INVALID for an input that is none.
         """
+        self._check_open()
         asked = read_input(input)
         session, busy = read_session(session, busy)
         return RunStart(self, NewRun(self, asked, session, busy))
@@ -108,6 +110,7 @@ class Runtime:
         `decisions` maps approval ids to "approve", "deny" or `{decision, note}`; `extend` adds to the budgets. Entering
         raises APPROVAL_INVALID, STATE_INVALID, STATE_VERSION_UNSUPPORTED or CONFIG_INVALID, and then runs nothing.
         """
+        self._check_open()
         answers = mapping({} if decisions is None else decisions, "decisions")
         added = mapping({} if extend is None else extend, "extend")
         saved = state.state if isinstance(state, RunResult) else state
@@ -154,6 +157,7 @@ class Runtime:
 
     async def aclose(self) -> None:
         """Stops every run of this runtime, and frees the transport where the runtime made it itself."""
+        self._closed = True
         await self.sessions.stop_all()
         close = getattr(self._own_fetch, "aclose", None)
         if close is not None:
@@ -207,6 +211,10 @@ class Runtime:
             save=None if store is None else save,
             web_search_endpoint=getattr(self.config.web_search, "endpoint", None),
         )
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ConfigInvalid("this runtime was closed; make a new one, or keep it open as long as it has runs")
 
     def _compose(self, loaded: tuple[Skill, ...]) -> Surface:
         return compose_surface(self.config, HostParts(self._fetch, self.clock, self._adapters, loaded))

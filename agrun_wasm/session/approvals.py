@@ -114,7 +114,7 @@ def _read_answer(approval_id: str, answer: Any) -> tuple[Answer, str | None]:
 def _unusable(state: RunState, approval_id: str, used: set[str]) -> ApprovalInvalid:
     if approval_id in used:
         return ApprovalInvalid(f"approval {approval_id!r} was already used", reason="used")
-    if not approval_id.startswith(f"{state.run_id}:"):
+    if ":approval:" in approval_id and not approval_id.startswith(f"{state.run_id}:"):
         hint = "Give the state and the approvals of the same run."
         return ApprovalInvalid(
             f"approval {approval_id!r} belongs to another run than {state.run_id!r}", reason="wrong_run", hint=hint

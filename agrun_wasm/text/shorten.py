@@ -43,6 +43,8 @@ def words_of(error: BaseException) -> str:
         text = str(error)
     except Exception:
         text = ""
+    if isinstance(error, KeyError):
+        text = f"KeyError: {text}"  # its text is the key alone
     return without_surrogates(text) or type(error).__name__
 
 

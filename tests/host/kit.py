@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from agrun_host.transport import HttpFetch
 from agrun_wasm.contracts.ports import FetchError, FetchRequest
+from tests.fakes.providers import FakeProviders
 
 Respond = Callable[[str, dict[str, str]], bytes | None]
 
@@ -113,3 +115,24 @@ async def refused(fetch: HttpFetch, request: FetchRequest) -> FetchError:
     except FetchError as fault:
         return fault
     raise AssertionError("the call did not fail")
+
+
+@contextmanager
+def providers_at_work(*replies: Mapping[str, Any]) -> Iterator[FakeProviders]:
+    """The fake providers on a loop of their own, for a command that blocks this one. Their lists may be looked at."""
+    fake = FakeProviders(replies or ({"text": "Hello."},))
+    ready, done = threading.Event(), threading.Event()
+
+    async def serve() -> None:
+        async with fake:
+            ready.set()
+            await asyncio.to_thread(done.wait)
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()))
+    thread.start()
+    ready.wait()
+    try:
+        yield fake
+    finally:
+        done.set()
+        thread.join()
