@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 from agrun_wasm import AgrunError, Skill
 from agrun_wasm.contracts.naming import did_you_mean
+
+if TYPE_CHECKING:  # what a command needs is imported when it runs: help comes at once
+    from agrun_host.runtime import Runtime
+    from agrun_host.terminal import Screen
 
 #: status -> exit code; 2 is a wrong command line or config
 EXIT_CODES = {"completed": 0, "failed": 1, "blocked": 3, "continuation": 4, "aborted": 130}
@@ -140,7 +144,7 @@ def main() -> None:
     app()
 
 
-def _check_provider(screen: Any, provider: str, base_url: str | None) -> None:
+def _check_provider(screen: Screen, provider: str, base_url: str | None) -> None:
     name = provider.partition(":")[0]
     if name not in PROVIDERS:
         hint = f"Known here are {', '.join(PROVIDERS)}; `agrun run --help` shows an example of each."
@@ -149,7 +153,7 @@ def _check_provider(screen: Any, provider: str, base_url: str | None) -> None:
         _refuse(screen, f"provider {name!r} needs --base-url", "For example --base-url http://127.0.0.1:11434/v1")
 
 
-def _runtime(provider: str, base_url: str | None, **keys: Any) -> Any:
+def _runtime(provider: str, base_url: str | None, **keys: Any) -> Runtime:
     from agrun_host.runtime import Runtime
     from agrun_wasm.runtime.host_input import read_config
 
@@ -160,7 +164,7 @@ def _runtime(provider: str, base_url: str | None, **keys: Any) -> Any:
     return Runtime(config)
 
 
-def _skills(screen: Any, paths: list[Path], *, trust: bool, bundled: bool) -> list[Skill]:
+def _skills(screen: Screen, paths: list[Path], *, trust: bool, bundled: bool) -> list[Skill]:
     """The skills to offer, those that were asked for before bundled ones of their name; their faults are told."""
     from agrun_host.skills import bundled_skills, load_skills
 
@@ -174,6 +178,6 @@ def _skills(screen: Any, paths: list[Path], *, trust: bool, bundled: bool) -> li
     return [*(skill for skill in (bundled_skills() if bundled else []) if skill.name not in names), *asked]
 
 
-def _refuse(screen: Any, problem: str, hint: str = "") -> NoReturn:
+def _refuse(screen: Screen, problem: str, hint: str = "") -> NoReturn:
     screen.problem(problem, hint)
     raise typer.Exit(2)

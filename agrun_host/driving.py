@@ -13,7 +13,6 @@ from typing import Any
 
 from agrun_host.terminal import Screen
 from agrun_wasm import RunEvent, RunResult, Runtime
-from agrun_wasm.runtime.sessions import Session
 from agrun_wasm.runtime.starting import RunStart
 
 __all__ = ["run_as_json", "run_shown"]
@@ -35,11 +34,18 @@ def run_as_json(runtime: Runtime, request: Mapping[str, Any]) -> RunResult:
 def run_shown(runtime: Runtime, request: Mapping[str, Any], screen: Screen) -> RunResult:
     """A run as a person sees it, going on with their answers while it asks for some and they are there to give them."""
     session = runtime.session()
+
+    def next_turn(said: str) -> RunStart:
+        return session.stream({**request, "prompt": said})
+
     # A person is asked between two runs of the loop: there Ctrl+C and Ctrl+D mean what they mean everywhere.
     with asyncio.Runner() as loop:
         try:
             result = loop.run(_follow(session.stream(request), screen.show))
-            while result.status == "blocked" and (going_on := _gone_on_with(screen, runtime, session, result)):
+            while result.status == "blocked":
+                going_on = _gone_on_with(screen, runtime, next_turn, result)
+                if going_on is None:
+                    break
                 result = loop.run(_follow(going_on, screen.show))
         finally:
             screen.rest()
@@ -66,7 +72,9 @@ async def _follow(start: RunStart, show: Callable[[RunEvent], None]) -> RunResul
         return await run.result()
 
 
-def _gone_on_with(screen: Screen, runtime: Runtime, session: Session, result: RunResult) -> RunStart | None:
+def _gone_on_with(
+    screen: Screen, runtime: Runtime, next_turn: Callable[[str], RunStart], result: RunResult
+) -> RunStart | None:
     """What follows from the person's answers to a blocked run; None where nobody answers."""
     approvals = (result.output or {}).get("approvals", [])
     if sys.stdin.isatty() and sys.stderr.isatty():
@@ -74,7 +82,7 @@ def _gone_on_with(screen: Screen, runtime: Runtime, session: Session, result: Ru
             if approvals:
                 return runtime.stream_resume(result.state, {a["approvalId"]: _decision(screen, a) for a in approvals})
             screen.question(result.text)
-            return session.stream(screen.ask("> ", lambda said: said or None))
+            return next_turn(screen.ask("> ", lambda said: said or None))
         except EOFError:
             screen.note("not answered")
             return None

@@ -47,7 +47,7 @@ _ASKING = "ask_clarification"
 _ROW_CHARS = 500
 _ARGS_CHARS = 20_000
 #: control characters, and those that make text read in another order than it is written
-_HIDDEN = {*range(0x20), *range(0x7F, 0xA0), 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)}
+_HIDDEN = {*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)}
 _SHOWN: dict[int, str | None] = {
     **{code: f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" for code in _HIDDEN},
     ord("\n"): "\n",
@@ -62,7 +62,7 @@ def printable(text: str) -> str:
 
 
 class Screen:
-    """Shows one run after another. With `quiet_until_done` the answer is printed once, when it is whole."""
+    """Shows a run, and how it goes on. The answer streams into a terminal, elsewhere it is printed when it is whole."""
 
     def __init__(self) -> None:
         plain: dict[str, Any] = {"markup": False, "emoji": False, "highlight": False}
@@ -204,12 +204,13 @@ def _parts(event: RunEvent) -> list[tuple[str, str]]:
     name = str(detail.get("actionName") or "")
     if event.type == "action-executing":
         args = json.dumps(detail["args"], ensure_ascii=False)
-        return [(_line(name), "bold"), (_line(f" {args}"), "dim")]
+        return [(_line(name), "bold"), (" ", ""), (_line(args), "dim")]
     if event.type == "model-retry":
-        return [(_line(f"{detail['code']}, asked again in {detail['delayMs'] / 1000:.1f} s"), "dim")]
-    said = str(next((detail[key] for key in _TELLING if detail.get(key)), event.type))
+        said = f"{detail['code']}, asked again in {detail['delayMs'] / 1000:.1f} s"
+    else:
+        said = str(next((detail[key] for key in _TELLING if detail.get(key)), event.type))
     return [(_line(f"{name}: {said}" if name and not said.startswith(name) else said), "dim")]
 
 
 def _line(text: str) -> str:
-    return printable(one_line(text, _ROW_CHARS) if text[:1] != " " else " " + one_line(text, _ROW_CHARS))
+    return printable(one_line(text, _ROW_CHARS))
