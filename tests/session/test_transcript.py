@@ -55,7 +55,7 @@ def state_of(cycles: list[list[int]]) -> RunState:
     return state
 
 
-def shown(state: RunState, *, as_text: bool = False, **budget: int) -> list[Message]:
+def shown(state: RunState, *, as_text: bool = False, **budget: Any) -> list[Message]:
     return list(Transcript(state, ContextBudget(**budget)).view(as_text=as_text))
 
 
@@ -69,7 +69,7 @@ budgets = st.builds(dict, max_chars=st.integers(1, 9_000), keep_last_cycles=st.i
 
 @settings(deadline=None)
 @given(cycles, budgets)
-def test_a_call_is_never_parted_from_its_result(sizes: list[list[int]], budget: dict[str, int]) -> None:
+def test_a_call_is_never_parted_from_its_result(sizes: list[list[int]], budget: dict[str, Any]) -> None:
     messages = shown(state_of(sizes), **budget)
     open_calls: list[str] = []
     for message in messages:
@@ -83,7 +83,7 @@ def test_a_call_is_never_parted_from_its_result(sizes: list[list[int]], budget: 
 
 @settings(deadline=None)
 @given(cycles, budgets)
-def test_the_latest_cycles_and_the_prompt_stay_whole(sizes: list[list[int]], budget: dict[str, int]) -> None:
+def test_the_latest_cycles_and_the_prompt_stay_whole(sizes: list[list[int]], budget: dict[str, Any]) -> None:
     state = state_of(sizes)
     messages = shown(state, **budget)
     assert messages[0].text == PROMPT
@@ -94,7 +94,7 @@ def test_the_latest_cycles_and_the_prompt_stay_whole(sizes: list[list[int]], bud
 @settings(deadline=None)
 @given(cycles, budgets)
 def test_compaction_keeps_within_the_budget_where_the_latest_cycles_leave_room(
-    sizes: list[list[int]], budget: dict[str, int]
+    sizes: list[list[int]], budget: dict[str, Any]
 ) -> None:
     state = state_of(sizes)
     latest = [m for m in state.transcript if m.cycle > len(sizes) - budget["keep_last_cycles"]]
@@ -109,7 +109,7 @@ def test_very_many_old_cycles_stay_within_the_budget_too() -> None:
 
 @settings(deadline=None)
 @given(cycles, budgets)
-def test_the_same_state_gives_the_same_messages(sizes: list[list[int]], budget: dict[str, int]) -> None:
+def test_the_same_state_gives_the_same_messages(sizes: list[list[int]], budget: dict[str, Any]) -> None:
     state = state_of(sizes)
     before = state.to_json()
     first = shown(state, **budget)
