@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from agrun_wasm import AgrunError, Skill
+from agrun_wasm import AgrunError, RuntimeConfig, Skill
+from agrun_wasm.contracts.config import ProviderConfig
 from agrun_wasm.contracts.naming import did_you_mean
 
 if TYPE_CHECKING:  # what a command needs is imported when it runs: help comes at once
-    from agrun_host.runtime import Runtime
     from agrun_host.terminal import Screen
 
 #: status -> exit code; 2 is a wrong command line or config
@@ -94,14 +94,16 @@ def run(
     """
     from agrun_host.driving import run_as_json, run_shown
     from agrun_host.keys import missing_key
+    from agrun_host.runtime import Runtime
     from agrun_host.terminal import Screen
 
     screen = Screen()
     request = {"prompt": prompt, **({"system": system} if system else {})}
     try:
-        _check_provider(screen, provider, base_url)
+        config = _config(provider, base_url, plannerMode=planner_mode, maxSteps=max_steps)
+        _check_provider(screen, config.provider_config())
         offered = _skills(screen, skills or [], trust=trust_skills, bundled=bundled)
-        runtime = _runtime(provider, base_url, plannerMode=planner_mode, maxSteps=max_steps, skills=offered)
+        runtime = Runtime(config.model_copy(update={"skills": offered}))
         if problem := missing_key(runtime.config):
             _refuse(screen, problem)
         result = run_as_json(runtime, request) if as_json else run_shown(runtime, request, screen)
@@ -144,24 +146,23 @@ def main() -> None:
     app()
 
 
-def _check_provider(screen: Screen, provider: str, base_url: str | None) -> None:
-    name = provider.partition(":")[0]
-    if name not in PROVIDERS:
-        hint = f"Known here are {', '.join(PROVIDERS)}; `agrun run --help` shows an example of each."
-        _refuse(screen, f"unknown provider {name!r}{did_you_mean(name, PROVIDERS)}", hint)
-    if name == "openai-compatible" and not base_url:
-        _refuse(screen, f"provider {name!r} needs --base-url", "For example --base-url http://127.0.0.1:11434/v1")
-
-
-def _runtime(provider: str, base_url: str | None, **keys: Any) -> Runtime:
-    from agrun_host.runtime import Runtime
+def _config(provider: str, base_url: str | None, **keys: Any) -> RuntimeConfig:
     from agrun_wasm.runtime.host_input import read_config
 
     config = read_config(None, {"provider": provider, **keys})
-    if base_url is not None:
-        placed = config.provider_config().model_copy(update={"base_url": base_url})
-        config = config.model_copy(update={"provider": placed})
-    return Runtime(config)
+    if base_url is None:
+        return config
+    placed = config.provider_config().model_copy(update={"base_url": base_url})
+    return config.model_copy(update={"provider": placed})
+
+
+def _check_provider(screen: Screen, provider: ProviderConfig) -> None:
+    name = provider.name
+    if name not in PROVIDERS:
+        hint = f"Known here are {', '.join(PROVIDERS)}; `agrun run --help` shows an example of each."
+        _refuse(screen, f"unknown provider {name!r}{did_you_mean(name, PROVIDERS)}", hint)
+    if name == "openai-compatible" and not provider.base_url:
+        _refuse(screen, f"provider {name!r} needs --base-url", "For example --base-url http://127.0.0.1:11434/v1")
 
 
 def _skills(screen: Screen, paths: list[Path], *, trust: bool, bundled: bool) -> list[Skill]:
