@@ -64,7 +64,9 @@ def total(messages: list[Message]) -> int:
 
 
 cycles = st.lists(st.lists(st.integers(0, 900), min_size=1, max_size=3), max_size=14)
-budgets = st.builds(dict, max_chars=st.integers(1, 9_000), keep_last_cycles=st.integers(1, 6))
+budgets: st.SearchStrategy[dict[str, Any]] = st.builds(
+    dict, max_chars=st.integers(1, 9_000), keep_last_cycles=st.integers(1, 6)
+)
 
 
 @settings(deadline=None)
