@@ -139,7 +139,7 @@ def test_heavy_libraries_wait_until_they_are_used() -> None:
     """Reading HTML, YAML, Markdown or JSON Schema costs nobody who does not."""
     probe = (
         "import sys, agrun_wasm; "
-        "print([m for m in ('justhtml', 'ruamel.yaml', 'markdown_it', 'jsonschema', 'httpx2') if m in sys.modules])"
+        "print([m for m in ('justhtml', 'ruamel.yaml', 'markdown_it', 'jsonschema', 'httpcore2') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout.strip() == "[]"
