@@ -63,6 +63,8 @@ async def run_calls(ctx: RunContext, calls: list[CallState], key: str | None, *,
         record_all(ctx, calls, key, effects)
     asked_for = {call.sequence_id for call, _, _ in asked}
     not_started(ctx, [call for call in waiting if call.sequence_id not in asked_for])
+    if asked and ctx.stop.cancelled:  # nobody is asked for a run that ends
+        raise Stopped
     if asked:
         await _ask(ctx, sorted(asked, key=lambda item: item[0].index or 0), key)
     return effects

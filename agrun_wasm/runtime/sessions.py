@@ -53,6 +53,8 @@ class Sessions:
         self._runs: set[Run] = set()
         #: ids drawn for runs that named no session: nothing of them is kept once they are over
         self._unnamed: set[str] = set()
+        #: how many runs hold or wait for a session's turn
+        self._wanted: dict[str, int] = {}
 
     async def enter(self, session_id: str | None, busy: Busy, *, named: bool) -> str:
         """Takes the session's turn before anything of it is read; gives its id. Raises SESSION_BUSY.
@@ -70,27 +72,34 @@ class Sessions:
                 f"session {session_id!r} already has a run in progress",
                 hint='Wait for it, stop it, or open the session with busy="wait".',
             )
-        await lock.acquire()
+        self._wanted[session_id] = self._wanted.get(session_id, 0) + 1
+        try:
+            await lock.acquire()
+        except BaseException:
+            self._wanted[session_id] -= 1
+            raise
         return session_id
 
     def leave(self, session_id: str, *, waits: bool = False) -> None:
         """Gives the turn on. A session that nobody named is forgotten, unless its run waits for somebody."""
-        lock = self._locks.get(session_id)
-        if lock is not None and lock.locked():
-            lock.release()
-        if session_id in self._unnamed and not waits:
+        self._locks[session_id].release()
+        self._wanted[session_id] -= 1
+        if self._wanted[session_id] == 0:
+            del self._wanted[session_id]
+        if session_id in self._unnamed and not waits and session_id not in self._wanted:
             self._unnamed.discard(session_id)
             self._locks.pop(session_id, None)
             self._histories.pop(session_id, None)
 
     async def history(self, session_id: str) -> list[Turn]:
-        if session_id not in self._histories:
-            saved = await self._store.load_session(session_id) if self._store else None
-            where = f"store: the saved history of session {session_id!r}"
-            if not isinstance(saved, list | None):
-                raise StateInvalid(f"{where} must be a list")
-            self._histories[session_id] = [parse(Turn, turn, where, StateInvalid) for turn in saved or []]
-        return self._histories[session_id]
+        """The session's turns; a store is asked each time, since others may write to it."""
+        if self._store is None:
+            return self._histories.setdefault(session_id, [])
+        saved = await self._store.load_session(session_id)
+        where = f"store: the saved history of session {session_id!r}"
+        if not isinstance(saved, list | None):
+            raise StateInvalid(f"{where} must be a list")
+        return [parse(Turn, turn, where, StateInvalid) for turn in saved or []]
 
     async def close_turn(self, state: RunState) -> None:
         """Enters a run that is over into its session's history."""
@@ -99,8 +108,9 @@ class Sessions:
         # Another run of the session may have ended while this one waited for a person.
         before = await self.history(state.session_id) or state.history
         turns = [*before, *turns_of(state)]
-        self._histories[state.session_id] = turns
-        if self._store is not None:
+        if self._store is None:
+            self._histories[state.session_id] = turns
+        else:
             await self._store.save_session(state.session_id, [turn.to_json() for turn in turns])
 
     def add(self, run: Run) -> None:

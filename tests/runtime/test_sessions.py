@@ -76,7 +76,19 @@ async def test_runs_without_a_session_leave_nothing_behind() -> None:
     for _ in range(50):
         await runtime.run("hi")
     sessions = runtime.sessions
-    assert (sessions._locks, sessions._histories, sessions._unnamed, sessions._runs) == ({}, {}, set(), set())
+    left = (sessions._locks, sessions._histories, sessions._wanted, sessions._unnamed, sessions._runs)
+    assert left == ({}, {}, {}, set(), set())
+
+
+async def test_two_runtimes_over_one_store_see_each_others_turns() -> None:
+    store = MemoryStore()
+    one, _ = scripted([{"text": "first"}, {"text": "third"}], store=store)
+    two, provider = scripted([{"text": "second"}], store=store)
+    await one.session("s").run("a")
+    await two.session("s").run("b")
+    await one.session("s").run("c")
+    assert [m.text for m in provider.requests[0].messages] == ["a", "first", "b"]
+    assert [turn.text() for turn in await two.session("s").history()] == ["a", "first", "b", "second", "c", "third"]
 
 
 class MemoryStore:
