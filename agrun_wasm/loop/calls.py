@@ -15,7 +15,7 @@ from agrun_wasm.contracts.state import CallOutcome, CallState, RunState
 from agrun_wasm.loop.context import RunContext
 from agrun_wasm.loop.dispatch import Ready, Rejected, authorise, check_call, deny, guard_call, where_of
 from agrun_wasm.loop.execute import execute, record
-from agrun_wasm.loop.waiting import Interrupted
+from agrun_wasm.loop.waiting import Interrupted, Stopped
 from agrun_wasm.session.approvals import new_approval
 
 Effects = dict[str, tuple[EffectOnState, ...]]
