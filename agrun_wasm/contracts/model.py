@@ -7,8 +7,9 @@ plain values.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 from pydantic import PrivateAttr
 
@@ -60,8 +61,7 @@ class Message(Contract):
         return len(self.text) + sum(len(call.name) + len(call.args_text) for call in self.tool_calls)
 
 
-@dataclass(frozen=True, slots=True)
-class ToolSpec:
+class ToolSpec(NamedTuple):
     """A tool as offered to a model: `parameters` is a JSON Schema object."""
 
     name: str
@@ -69,8 +69,7 @@ class ToolSpec:
     parameters: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class ModelRequest:
+class ModelRequest(NamedTuple):
     """One model call. `settings` are the host's provider settings (temperature, maxTokens, ...), passed on as they are.
 
     `stable_prefix` is the number of leading messages that earlier requests of this run already held (for caching).
@@ -81,7 +80,7 @@ class ModelRequest:
     system: str
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...] = ()
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = MappingProxyType({})
     response_schema: Mapping[str, Any] | None = None
     stable_prefix: int = 0
 
@@ -95,38 +94,74 @@ class TokenUsage(Contract):
     reasoning_tokens: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TextDelta:
-    text: str
+class _Event:
+    """A plain value with equality, by hand: a dataclass of its own costs an importer twenty times as much."""
+
+    __slots__: tuple[str, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and all(getattr(self, n) == getattr(other, n) for n in self.__slots__)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{n}={getattr(self, n)!r}' for n in self.__slots__)})"
 
 
-@dataclass(frozen=True, slots=True)
-class ReasoningDelta:
-    text: str
+class TextDelta(_Event):
+    """A piece of the reply's text."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
 
 
-@dataclass(frozen=True, slots=True)
-class ToolArgsDelta:
+class ReasoningDelta(_Event):
+    """A piece of the model's reasoning, which is no part of its answer."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+class ToolArgsDelta(_Event):
     """A piece of a call's arguments, for live views only; the whole call comes as ToolCallDone."""
 
-    call_id: str
-    name: str
-    text: str
+    __slots__ = ("call_id", "name", "text")
+
+    def __init__(self, call_id: str, name: str, text: str) -> None:
+        self.call_id = call_id
+        self.name = name
+        self.text = text
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCallDone:
-    call: ToolCall
+class ToolCallDone(_Event):
+    """A whole call."""
+
+    __slots__ = ("call",)
+
+    def __init__(self, call: ToolCall) -> None:
+        self.call = call
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(_Event):
     """The terminal event of every stream; a stream without one is an error (2.5)."""
 
-    reason: FinishReason
-    usage: TokenUsage
-    raw_reason: str | None = None
-    provider_data: dict[str, Any] | None = None
+    __slots__ = ("provider_data", "raw_reason", "reason", "usage")
+
+    def __init__(
+        self,
+        reason: FinishReason,
+        usage: TokenUsage,
+        raw_reason: str | None = None,
+        provider_data: dict[str, Any] | None = None,
+    ) -> None:
+        self.reason: FinishReason = reason
+        self.usage = usage
+        self.raw_reason = raw_reason
+        self.provider_data = provider_data
 
 
 ModelEvent = TextDelta | ReasoningDelta | ToolArgsDelta | ToolCallDone | Finished

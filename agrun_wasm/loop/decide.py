@@ -5,7 +5,6 @@ An invalid decision costs no step: the same cycle asks again. Envelope mode has 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 from agrun_wasm.contracts.decision import Decision, FinalDecision
@@ -119,7 +118,7 @@ def _repair_request(request: ModelRequest, reply: ModelReply, fault: InvalidDeci
     asked = [Message(role="assistant", kind="decision", text=reply.text)] if reply.text.strip() else []
     text = f"That reply is no decision: {fault.message}\nReply again with exactly one JSON object in one of the forms."
     asked.append(Message(role="user", kind="observation", text=text))
-    return replace(request, purpose="repair", messages=(*request.messages, *asked))
+    return request._replace(purpose="repair", messages=(*request.messages, *asked))
 
 
 def _reject(ctx: RunContext, rejected: _Rejected) -> Failed | None:

@@ -1,4 +1,7 @@
-"""Starting and resuming: everything that is checked before a run moves, and what is done when it has ended."""
+"""Starting and resuming: everything that is checked before a run moves, and what is done when it has ended.
+
+The loop itself is imported with the first run: a program that only composes or inspects does not need it.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,6 @@ from agrun_wasm.contracts.events import RunEvent
 from agrun_wasm.contracts.request import RunInput
 from agrun_wasm.contracts.result import RunResult
 from agrun_wasm.contracts.state import RunState
-from agrun_wasm.loop import drive
 from agrun_wasm.loop.budget import extend_budgets
 from agrun_wasm.loop.context import RunContext
 from agrun_wasm.runtime.results import result_of
@@ -56,6 +58,8 @@ class NewRun:
         return self._runtime.new_state(self._asked, session_id, history)
 
     async def drive(self, context: RunContext) -> None:
+        from agrun_wasm.loop import drive
+
         await drive.start(context)
 
 
@@ -94,6 +98,8 @@ class ResumedRun:
         return state
 
     async def drive(self, context: RunContext) -> None:
+        from agrun_wasm.loop import drive
+
         await drive.resume(context, self._resolutions)
 
     async def _load(self) -> RunState:
