@@ -14,7 +14,6 @@ from agrun_wasm.contracts.request import RequestedCitations
 from agrun_wasm.contracts.result import AnswerSource, RunStatus
 from agrun_wasm.loop.context import RunContext
 from agrun_wasm.loop.outcome import Answer, Blocked, Failed, OutOfBudget
-from agrun_wasm.loop.stitch import trim
 from agrun_wasm.research.citations import (
     append_disclosure,
     append_sources,
@@ -24,6 +23,7 @@ from agrun_wasm.research.citations import (
     sources_section,
 )
 from agrun_wasm.research.review import ANNOTATED
+from agrun_wasm.text.blocks import trim, with_lf
 
 DOOR = "loop/finish"
 _CONTINUATION_TEXT = {
@@ -72,7 +72,7 @@ def compose(ctx: RunContext, answer: Answer) -> Composed:
 
 
 def _normalised(text: str) -> str:
-    return trim(text.replace("\r\n", "\n").replace("\r", "\n"))
+    return trim(with_lf(text))
 
 
 def deliver(ctx: RunContext, answer: Answer) -> None:

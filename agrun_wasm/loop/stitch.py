@@ -5,14 +5,13 @@ Pure. Owns the form of the text; where the parts come from is `synthesize`'s.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from agrun_wasm.contracts.decision import Stitch
+from agrun_wasm.text.blocks import DRILL_HINTS, FOLLOWUPS, TRAILING_BLOCKS, fenced_json, join, trim
 from agrun_wasm.text.fences import strip_fenced
 
-BLOCK_WORDS = frozenset({"g3-followups", "g3-drill-hints"})
 _HINT_KEYS = ("match_header", "label", "prompt")
 
 
@@ -45,7 +44,7 @@ def stitch_problem(stitch: Stitch | None) -> str | None:
 
 def clean_part(text: str) -> str:
     """A written part without the blocks that belong to the whole text, and without outer blank lines."""
-    return trim(strip_fenced(text, BLOCK_WORDS))
+    return trim(strip_fenced(text, TRAILING_BLOCKS))
 
 
 def stitch(sections: Iterable[SectionText], stitch: Stitch | None, intro: str | None, outro: str | None) -> str:
@@ -56,8 +55,8 @@ def stitch(sections: Iterable[SectionText], stitch: Stitch | None, intro: str | 
     parts.append(outro or "")
     if stitch is not None:
         parts.append(stitch.provenance or "")
-        parts.append(block("g3-followups", stitch.followups))
-        parts.append(block("g3-drill-hints", stitch.drill_hints))
+        parts.append(fenced_json(FOLLOWUPS, stitch.followups))
+        parts.append(fenced_json(DRILL_HINTS, stitch.drill_hints))
     return join(parts)
 
 
@@ -78,24 +77,3 @@ def failure_comment(reason: str) -> str:
     while "--" in line:
         line = line.replace("--", "- -")
     return f"<!-- section failed: {line} -->"
-
-
-def block(info: str, items: list[Any]) -> str:
-    """A fenced block of compact JSON, or nothing for an empty list."""
-    if not items:
-        return ""
-    return f"```{info}\n{json.dumps(items, ensure_ascii=False, separators=(',', ':'))}\n```"
-
-
-def join(parts: Iterable[str]) -> str:
-    return "\n\n".join(trimmed for part in parts if (trimmed := trim(part)))
-
-
-def trim(text: str) -> str:
-    """Without blank lines at either end; what stands in the first and last line stays."""
-    lines = text.split("\n")
-    while lines and not lines[0].strip():
-        lines.pop(0)
-    while lines and not lines[-1].strip():
-        lines.pop()
-    return "\n".join(lines)

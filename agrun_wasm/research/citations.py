@@ -12,13 +12,11 @@ from typing import Literal, NamedTuple
 
 from agrun_wasm.contracts.state import ResearchContext, Source
 from agrun_wasm.research.sources import reading_order
+from agrun_wasm.text.blocks import TRAILING_BLOCKS
 from agrun_wasm.text.fences import trailing_fences
 from agrun_wasm.text.urls import canonical_url
 
 CitationsStatus = Literal["none", "unverified", "verified", "partly_verified"]
-
-#: blocks for the host's user interface that close a text; additions stand before them
-TRAILING_BLOCKS = frozenset({"g3-followups", "g3-drill-hints"})
 
 #: (something was read, something is cited, an unread page is cited) -> status
 _STATUS: dict[tuple[bool, bool, bool], CitationsStatus] = {

@@ -5,12 +5,12 @@ Pure. When a result is looked at, and what follows, is the loop's.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
 from agrun_wasm.skills.tool_action import RESULT_KIND, tool_result_ok
 from agrun_wasm.skills.tools import SkillTool
+from agrun_wasm.text.blocks import DRILL_HINTS, FOLLOWUPS, fenced_json, join, with_lf
 
 SkipReason = Literal["missing_markdown", "not_ok", "may_not_finalize"]
 
@@ -92,18 +92,10 @@ def _are_hints(value: Any) -> bool:
 def direct_final_text(final: DirectFinal) -> str:
     """Markdown, provenance, follow-ups and drill hints, joined by one blank line; nothing is stripped but outer blank
     lines."""
-    parts = [final.markdown, final.provenance or ""]
-    for info, value in (("g3-followups", final.followups), ("g3-drill-hints", final.drill_hints)):
-        if value:
-            parts.append(f"```{info}\n{json.dumps(value, ensure_ascii=False, separators=(',', ':'))}\n```")
-    return "\n\n".join(trimmed for part in parts if (trimmed := _trim(part)))
-
-
-def _trim(text: str) -> str:
-    """Without blank lines at either end; the first line keeps its indentation."""
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    while lines and not lines[0].strip():
-        lines.pop(0)
-    while lines and not lines[-1].strip():
-        lines.pop()
-    return "\n".join(lines)
+    parts = [
+        with_lf(final.markdown),
+        with_lf(final.provenance or ""),
+        fenced_json(FOLLOWUPS, final.followups),
+        fenced_json(DRILL_HINTS, final.drill_hints),
+    ]
+    return join(parts)

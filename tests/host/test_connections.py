@@ -180,10 +180,9 @@ class Names:
 
 
 async def test_of_several_addresses_the_first_that_answers_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(network, "_HAPPY_EYEBALLS_S", 0.02)
     async with counting(whole) as server, fetching() as fetch:
         gone = ConnectionRefusedError(errno.ECONNREFUSED, "refused")
-        names = Names(monkeypatch, server, a_1=gone, a_2=5, a_3=0.01, a_4=0)
+        names = Names(monkeypatch, server, a_1=gone, a_2=60, a_3=0, a_4=0)
         assert (await read(fetch, get("http://many.example/")))[0] == 200
         assert names.tried == ["a.1", "a.2", "a.3"]
         await server.settle(1)

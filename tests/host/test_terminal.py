@@ -153,6 +153,11 @@ class Person:
         self.seen = ""
         os.write(self._terminal, text.encode())
 
+    def interrupts(self) -> None:
+        """Ctrl+C. A person is slower than the moment in which a program begins to read, when it is not heard."""
+        time.sleep(0.3)
+        self.running.send_signal(signal.SIGINT)
+
     def leaves(self) -> int:
         """The command's exit code, when it has ended by itself."""
         deadline = time.monotonic() + 20
@@ -257,7 +262,7 @@ def test_ctrl_d_leaves_it_unanswered(reply: Mapping[str, Any]) -> None:
 def test_ctrl_c_at_a_question_stops_it(reply: Mapping[str, Any]) -> None:
     with providers_at_work(reply) as fake, at_a_terminal(fake) as person:
         person.see("> " if reply is ASK else "[y/n] ")
-        person.running.send_signal(signal.SIGINT)
+        person.interrupts()
         person.see("stopped")
         assert person.leaves() == 130
         assert "Traceback" not in person.seen
@@ -268,7 +273,7 @@ def test_ctrl_c_in_the_middle_of_the_answer() -> None:
     with providers_at_work({"text": "Hello there, this is long.", "stallAfter": 3}) as fake:
         with at_a_terminal(fake) as person:
             person.see("Hello")
-            person.running.send_signal(signal.SIGINT)
+            person.interrupts()
             person.see("stopped")
             assert person.leaves() == 130
             assert "Traceback" not in person.seen

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agrun_wasm.contracts.decision import Stitch
-from agrun_wasm.loop.stitch import SectionText, clean_part, failure_comment, join, stitch, stitch_problem, trim
+from agrun_wasm.loop.stitch import SectionText, clean_part, failure_comment, stitch, stitch_problem
+from agrun_wasm.text.blocks import join, trim
 
 HINT = {"match_header": "Kunde", "label": "öffnen", "prompt": "zeig"}
 
