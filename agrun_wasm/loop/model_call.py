@@ -8,6 +8,7 @@ from agrun_wasm.loop.budget import book
 from agrun_wasm.loop.context import RunContext
 from agrun_wasm.loop.waiting import bounded
 from agrun_wasm.providers.retry import collect_reply
+from agrun_wasm.text.redaction import StreamRedactor
 
 
 async def call_model(ctx: RunContext, request: ModelRequest, *, shown: bool) -> ModelReply:
@@ -15,22 +16,10 @@ async def call_model(ctx: RunContext, request: ModelRequest, *, shown: bool) -> 
 
     Raises ProviderError when retries are used up, Stopped and DeadlineReached.
     """
-    pieces: list[str] = []
-
-    def on_delta(event: ModelEvent) -> None:
-        if type(event) is TextDelta:
-            if shown and event.text:
-                pieces.append(event.text)
-                ctx.emit("text-delta", text=event.text)
-        elif isinstance(event, ReasoningDelta):
-            ctx.emit("reasoning-delta", text=event.text)
-        elif isinstance(event, ToolArgsDelta):
-            ctx.emit("tool-args-delta", callId=event.call_id, name=event.name, text=event.text)
+    stream = _Stream(ctx, shown=shown)
 
     def on_retry(attempt: int, delay_ms: float, error: ProviderError) -> None:
-        if pieces:
-            pieces.clear()
-            ctx.emit("answer-superseded", reason="the call is tried again")
+        stream.restart()
         ctx.emit("model-retry", attempt=attempt, delayMs=delay_ms, code=error.code, purpose=request.purpose)
 
     try:
@@ -39,7 +28,7 @@ async def call_model(ctx: RunContext, request: ModelRequest, *, shown: bool) -> 
                 lambda: ctx.ports.provider.stream(request),
                 retry=ctx.ports.provider_config.retry,
                 clock=ctx.clock,
-                on_delta=on_delta,
+                on_delta=stream.on_delta,
                 on_retry=on_retry,
             ),
             clock=ctx.clock,
@@ -47,21 +36,73 @@ async def call_model(ctx: RunContext, request: ModelRequest, *, shown: bool) -> 
             deadline_at=ctx.deadline_at,
         )
     finally:
+        stream.close()
         if shown:
-            ctx.streamed = bool(pieces)
-            ctx.state.partial_text = "".join(pieces)
+            ctx.streamed = bool(stream.pieces)
+            ctx.state.partial_text = "".join(stream.pieces)
     book(ctx, reply.usage)
     return _redacted(ctx, reply)
+
+
+class _Stream:
+    """The deltas of one call as events, each channel redacted as one text: a key may come in pieces."""
+
+    def __init__(self, ctx: RunContext, *, shown: bool) -> None:
+        self._ctx = ctx
+        self._shown = shown
+        self.pieces: list[str] = []
+        self._begin()
+
+    def _begin(self) -> None:
+        redactor = self._ctx.ports.redactor
+        self._text = StreamRedactor(redactor)
+        self._reasoning = StreamRedactor(redactor)
+        self._args: dict[str, tuple[str, StreamRedactor]] = {}
+
+    def on_delta(self, event: ModelEvent) -> None:
+        if type(event) is TextDelta:
+            if self._shown:
+                self._emit_text(self._text.feed(event.text))
+        elif isinstance(event, ReasoningDelta):
+            self._emit_reasoning(self._reasoning.feed(event.text))
+        elif isinstance(event, ToolArgsDelta):
+            name, args = self._args.setdefault(event.call_id, (event.name, StreamRedactor(self._ctx.ports.redactor)))
+            self._emit_args(event.call_id, name, args.feed(event.text))
+
+    def restart(self) -> None:
+        """The call is tried again: nothing of it counts."""
+        self._begin()
+        if self.pieces:
+            self.pieces.clear()
+            self._ctx.emit("answer-superseded", reason="the call is tried again")
+
+    def close(self) -> None:
+        """What was held back is shown."""
+        self._emit_text(self._text.close())
+        self._emit_reasoning(self._reasoning.close())
+        for call_id, (name, args) in self._args.items():
+            self._emit_args(call_id, name, args.close())
+
+    def _emit_text(self, text: str) -> None:
+        if text:
+            self.pieces.append(text)
+            self._ctx.emit("text-delta", text=text)
+
+    def _emit_reasoning(self, text: str) -> None:
+        if text:
+            self._ctx.emit("reasoning-delta", text=text)
+
+    def _emit_args(self, call_id: str, name: str, text: str) -> None:
+        if text:
+            self._ctx.emit("tool-args-delta", callId=call_id, name=name, text=text)
 
 
 def _redacted(ctx: RunContext, reply: ModelReply) -> ModelReply:
     """What a model writes enters the state: a key that it was shown somewhere must not (2.5)."""
     redactor = ctx.ports.redactor
     reply.text = redactor.text(reply.text)
-    reply.tool_calls = [
-        call
-        if (text := redactor.text(call.args_text)) is call.args_text
-        else call.model_copy(update={"args_text": text})
-        for call in reply.tool_calls
-    ]
+    for at, call in enumerate(reply.tool_calls):
+        name, args_text = redactor.text(call.name), redactor.text(call.args_text)
+        if name is not call.name or args_text is not call.args_text:
+            reply.tool_calls[at] = call.model_copy(update={"name": name, "args_text": args_text})
     return reply

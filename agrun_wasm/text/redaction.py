@@ -7,11 +7,12 @@ base64) and their replacement. Must not know: where secrets come from and which 
 import base64
 import binascii
 import json
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import quote, quote_plus
 
-__all__ = ["REDACTED", "Redactor"]
+__all__ = ["REDACTED", "Redactor", "StreamRedactor"]
 
 REDACTED = "[redacted]"
 
@@ -30,15 +31,19 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[str]) -> None:
         spellings = {spelling for secret in secrets for core in _cores(secret.strip()) for spelling in _spellings(core)}
+        self._set(spellings)
+
+    def _set(self, spellings: set[str]) -> None:
         # Longest first: a spelling that holds another one goes as a whole.
         self._spellings = sorted(spellings, key=lambda spelling: (-len(spelling), spelling))
+        firsts = {re.escape(spelling[0]) for spelling in spellings}
+        self._firsts = re.compile(f"[{''.join(sorted(firsts))}]" if firsts else "(?!)")
 
     def add(self, secret: str) -> None:
         """One more secret, known only now (a key that a callback gave)."""
         new = {spelling for core in _cores(secret.strip()) for spelling in _spellings(core)} - set(self._spellings)
         if new:
-            spellings = [*self._spellings, *new]
-            self._spellings = sorted(spellings, key=lambda spelling: (-len(spelling), spelling))
+            self._set(new.union(self._spellings))
 
     def text(self, text: str) -> str:
         """The text without the secrets; the same object where it holds none."""
@@ -46,6 +51,26 @@ class Redactor:
             if spelling in text:
                 text = text.replace(spelling, REDACTED)
         return text
+
+    def begins_in(self, text: str) -> bool:
+        """Whether a secret may begin in the text: no more than a look for their first characters."""
+        return self._firsts.search(text) is not None
+
+    def settled(self, text: str) -> int:
+        """The length of the text's beginning that no secret reaches out of, whatever follows the text."""
+        end = min((_begun(text, spelling) for spelling in self._spellings), default=len(text))
+        while end < len(text):
+            # A spelling that is here as a whole goes as a whole: the place before it is the border.
+            across = [
+                start
+                for spelling in self._spellings
+                if (start := text.find(spelling, max(0, end - len(spelling) + 1), end + len(spelling) - 1)) >= 0
+                and start < end
+            ]
+            if not across:
+                break
+            end = min(across)
+        return end
 
     def value(self, value: Any) -> Any:
         """The JSON value without the secrets, keys included; parts that hold none are the same objects."""
@@ -89,6 +114,38 @@ def _gather(value: Any, texts: list[str]) -> None:
     elif isinstance(value, list):
         for item in value:
             _gather(item, texts)
+
+
+class StreamRedactor:
+    """The redactor for a text that comes in pieces: what it gives, joined, is what the redactor makes of the whole."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self._held = ""
+
+    def feed(self, piece: str) -> str:
+        """What can be shown now: all but a tail that may be the beginning of a secret."""
+        if not self._held and not self._redactor.begins_in(piece):
+            return piece
+        text = self._held + piece
+        shown = self._redactor.settled(text)
+        self._held = text[shown:]
+        return self._redactor.text(text[:shown])
+
+    def close(self) -> str:
+        """The tail, at the end of the text."""
+        held, self._held = self._held, ""
+        return self._redactor.text(held)
+
+
+def _begun(text: str, spelling: str) -> int:
+    """Where the spelling may have begun at the end of the text without having ended; else the text's length."""
+    start = max(0, len(text) - len(spelling) + 1)
+    while (start := text.find(spelling[0], start)) >= 0:
+        if spelling.startswith(text[start:]):
+            return start
+        start += 1
+    return len(text)
 
 
 def _cores(secret: str) -> Iterator[str]:

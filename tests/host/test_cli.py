@@ -207,7 +207,6 @@ def test_no_key_is_printed(echo: Mapping[str, Any], options: tuple[str, ...]) ->
     assert KEY not in result.stderr
 
 
-@pytest.mark.xfail(strict=True, reason="the core redacts each delta by itself: a key cut in two passes")
 @pytest.mark.parametrize("echo", [ECHOES[0], {"text": "Done.", "reasoning": KEY}, ECHOES[4]])
 def test_no_key_comes_in_pieces(echo: Mapping[str, Any]) -> None:
     events = lines(asked(echo, options=("--json", "--max-steps", "1")))
@@ -215,7 +214,6 @@ def test_no_key_comes_in_pieces(echo: Mapping[str, Any]) -> None:
     assert KEY not in together
 
 
-@pytest.mark.xfail(strict=True, reason="the core redacts a call's arguments, not its name")
 def test_no_key_is_the_name_of_a_tool() -> None:
     named = {"toolCalls": [{"name": KEY, "args": {}}]}
     assert KEY not in asked(named, {"text": "Done."}, options=("--json",)).stdout

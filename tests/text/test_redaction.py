@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agrun_wasm.text.redaction import REDACTED, Redactor
+from agrun_wasm.text.redaction import REDACTED, Redactor, StreamRedactor
 
 KEY = 'sk-"ä/+ 9'
 
@@ -66,3 +66,26 @@ def test_no_secret_is_left(secret: str, before: str, after: str) -> None:
     for text in (before + secret + after, json.dumps(before + secret + after), quote(before + secret + after)):
         clean = redactor.text(text)
         assert secret.strip() not in clean.replace(REDACTED, "\0")
+
+
+@given(
+    st.lists(st.text("ab[r", min_size=4, max_size=7), max_size=3),
+    st.lists(st.text("ab[r", max_size=5), max_size=12),
+)
+def test_a_text_in_pieces_is_redacted_as_the_whole(secrets: list[str], pieces: list[str]) -> None:
+    redactor = Redactor(secrets)
+    stream = StreamRedactor(redactor)
+    shown = "".join(stream.feed(piece) for piece in pieces) + stream.close()
+    assert shown == redactor.text("".join(pieces))
+
+
+def test_only_what_may_be_a_secret_waits() -> None:
+    stream = StreamRedactor(Redactor(["sk-12345", "sk-123"]))
+    assert [stream.feed(piece) for piece in ("Yes", ", sk-", "123", "45 ", "ask")] == [
+        "Ye",
+        "s, ",
+        "",
+        f"{REDACTED} ",
+        "a",
+    ]
+    assert stream.close() == "sk"
