@@ -19,15 +19,14 @@ from agrun_wasm.providers.encoding import (
     NO_OUTPUT,
     NO_TEXT,
     args_object,
-    body_bytes,
     data_url,
     dumps,
-    headers_of,
     settings_of,
     streams,
     wire,
 )
 from agrun_wasm.providers.endpoint import endpoint
+from agrun_wasm.providers.json_post import json_post
 from agrun_wasm.providers.offered_tools import OfferedTools, wire_name
 from agrun_wasm.providers.part_order import laid_out
 from agrun_wasm.providers.tool_schema import anthropic_schema
@@ -41,6 +40,7 @@ DEFAULT_MAX_TOKENS = 4096
 _VERSION = "2023-06-01"
 _BROWSER_HEADER = "anthropic-dangerous-direct-browser-access"
 _RESERVED = frozenset({"model", "messages", "system", "tools", "stream"})
+_ONLY_WITH_TOOLS = frozenset({"tool_choice"})
 _CACHE = ',"cache_control":{"type":"ephemeral"}}'
 _NO_CONTENT = dumps({"type": "text", "text": NO_TEXT})
 _NOT_IN_IDS = re.compile(r"[^A-Za-z0-9_-]")
@@ -65,20 +65,14 @@ class Anthropic:
             headers["x-api-key"] = api_key
         if browser:
             headers[_BROWSER_HEADER] = "true"
-        return FetchRequest(
-            method="POST",
-            url=endpoint(config.base_url or self.default_base_url or "", "messages", version="v1"),
-            headers=headers_of(config, headers),
-            body=body_bytes(self._body(request, config)),
-            timeout_ms=config.timeout_ms,
-        )
+        url = endpoint(config.base_url or self.default_base_url or "", "messages", version="v1")
+        return json_post(config, url, self._body(request, config), headers)
 
     def decoder(self, request: ModelRequest) -> AnthropicDecoder:
         return AnthropicDecoder(request, self._tools.of(request.tools).names)
 
     def _body(self, request: ModelRequest, config: ProviderConfig) -> str:
-        reserved = _RESERVED if request.tools else _RESERVED | {"tool_choice"}
-        head = {"model": config.model, **settings_of(config, request, "max_tokens", reserved)}
+        head = {"model": config.model, **settings_of(config, request, "max_tokens", _RESERVED, _ONLY_WITH_TOOLS)}
         head.setdefault("max_tokens", DEFAULT_MAX_TOKENS)
         head["stream"] = streams(config, request)
         tools = self._tools.of(request.tools).json

@@ -1,4 +1,4 @@
-"""Messages and bodies as JSON text; each message is encoded once per dialect, so that a long history costs little.
+"""Messages as JSON text; each message is encoded once per dialect, so that a long history costs little.
 
 Owned here: the cache on messages, valid arguments, image addresses and the words that stand for empty texts. Must not
 know: any dialect's fields.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from operator import is_, itemgetter
 from typing import Any
 from urllib.parse import unquote_to_bytes
@@ -17,17 +17,15 @@ from urllib.parse import unquote_to_bytes
 from agrun_wasm.contracts.config import ProviderConfig
 from agrun_wasm.contracts.model import Message, ModelRequest
 from agrun_wasm.contracts.request import ImagePart
-from agrun_wasm.text.strict_json import JsonTextError, parse_json, without_surrogates
+from agrun_wasm.text.strict_json import JsonTextError, parse_json
 
 __all__ = [
     "NO_OUTPUT",
     "NO_TEXT",
     "args_object",
     "args_text",
-    "body_bytes",
     "data_url",
     "dumps",
-    "headers_of",
     "settings_of",
     "streams",
     "wire",
@@ -62,14 +60,6 @@ def wire(message: Message, key: str, encode: Callable[[Message], str]) -> str:
     return text
 
 
-def body_bytes(text: str) -> bytes:
-    """UTF-8; lone surrogates as U+FFFD."""
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        return without_surrogates(text).encode()
-
-
 def args_object(text: str) -> dict[str, Any]:
     """Arguments as APIs take them back: an object; what is none goes back as an empty one (a later request is refused
     for broken JSON in its history)."""
@@ -98,27 +88,25 @@ def data_url(image: ImagePart) -> tuple[str, str] | None:
 
 
 def settings_of(
-    config: ProviderConfig, request: ModelRequest, max_tokens: str, reserved: frozenset[str]
+    config: ProviderConfig,
+    request: ModelRequest,
+    max_tokens: str,
+    reserved: frozenset[str],
+    only_with_tools: frozenset[str],
 ) -> dict[str, Any]:
     """The host's settings as they go into a body: as they are, `maxTokens` under the provider's own name.
 
-    The request's win over the config's; what the dialect itself writes (`reserved`) cannot be set.
+    The request's win over the config's; what the dialect itself writes (`reserved`) cannot be set, nor
+    `only_with_tools` where the request offers none.
     """
     merged = {**config.settings, **request.settings}
     if "maxTokens" in merged:
         merged.setdefault(max_tokens, merged["maxTokens"])
         del merged["maxTokens"]
-    return {key: value for key, value in merged.items() if key not in reserved}
+    left_out = reserved if request.tools else reserved | only_with_tools
+    return {key: value for key, value in merged.items() if key not in left_out}
 
 
 def streams(config: ProviderConfig, request: ModelRequest) -> bool:
     """False only where the host's settings say `stream: false`."""
     return request.settings.get("stream", config.settings.get("stream", True)) is not False
-
-
-def headers_of(config: ProviderConfig, own: Mapping[str, str]) -> dict[str, str]:
-    """The headers of a call: the dialect's, over them the host's. Names in lower case."""
-    headers = {"content-type": "application/json", **own}
-    for name, value in config.headers.items():
-        headers[name.lower()] = value.get_secret_value()
-    return headers

@@ -18,10 +18,8 @@ from agrun_wasm.providers.encoding import (
     NO_OUTPUT,
     NO_TEXT,
     args_object,
-    body_bytes,
     data_url,
     dumps,
-    headers_of,
     settings_of,
     streams,
     wire,
@@ -29,6 +27,7 @@ from agrun_wasm.providers.encoding import (
 from agrun_wasm.providers.endpoint import endpoint
 from agrun_wasm.providers.frames import mapping
 from agrun_wasm.providers.gemini_stream import DIALECT, GeminiDecoder
+from agrun_wasm.providers.json_post import json_post
 from agrun_wasm.providers.offered_tools import OfferedTools, wire_name
 from agrun_wasm.providers.part_order import laid_out
 from agrun_wasm.providers.tool_calls import INVENTED
@@ -42,6 +41,7 @@ TOP_LEVEL_SETTINGS = frozenset({"safetySettings", "toolConfig", "cachedContent",
 
 _NO_CONTENT = dumps({"text": NO_TEXT})
 _RESERVED = frozenset({"model", "contents", "systemInstruction", "tools", "stream"})
+_ONLY_WITH_TOOLS = frozenset({"toolConfig"})
 
 
 class Gemini:
@@ -65,25 +65,19 @@ class Gemini:
     ) -> FetchRequest:
         streaming = streams(config, request)
         model = config.model if "/" in config.model else f"models/{config.model}"
-        return FetchRequest(
-            method="POST",
-            url=endpoint(
-                config.base_url or self.default_base_url or "",
-                f"{model}:{'streamGenerateContent' if streaming else 'generateContent'}",
-                version="v1beta",
-                query={"alt": "sse"} if streaming else {},
-            ),
-            headers=headers_of(config, {"x-goog-api-key": api_key} if api_key else {}),
-            body=body_bytes(self._body(request, config)),
-            timeout_ms=config.timeout_ms,
+        url = endpoint(
+            config.base_url or self.default_base_url or "",
+            f"{model}:{'streamGenerateContent' if streaming else 'generateContent'}",
+            version="v1beta",
+            query={"alt": "sse"} if streaming else {},
         )
+        return json_post(config, url, self._body(request, config), {"x-goog-api-key": api_key} if api_key else {})
 
     def decoder(self, request: ModelRequest) -> GeminiDecoder:
         return GeminiDecoder(request, self._tools.of(request.tools).names)
 
     def _body(self, request: ModelRequest, config: ProviderConfig) -> str:
-        reserved = _RESERVED if request.tools else _RESERVED | {"toolConfig"}
-        settings = settings_of(config, request, "maxOutputTokens", reserved)
+        settings = settings_of(config, request, "maxOutputTokens", _RESERVED, _ONLY_WITH_TOOLS)
         head = {key: value for key, value in settings.items() if key in TOP_LEVEL_SETTINGS}
         generation = {key: value for key, value in settings.items() if key not in TOP_LEVEL_SETTINGS}
         generation.update(mapping(head.pop("generationConfig", None)))

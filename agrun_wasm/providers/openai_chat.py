@@ -17,15 +17,14 @@ from agrun_wasm.providers.encoding import (
     NO_OUTPUT,
     NO_TEXT,
     args_text,
-    body_bytes,
     dumps,
-    headers_of,
     settings_of,
     streams,
     wire,
 )
 from agrun_wasm.providers.endpoint import endpoint
 from agrun_wasm.providers.frames import mapping
+from agrun_wasm.providers.json_post import bearer, json_post
 from agrun_wasm.providers.offered_tools import OfferedTools, wire_name
 from agrun_wasm.providers.openai_chat_stream import ChatDecoder
 from agrun_wasm.providers.tool_schema import openai_schema
@@ -60,21 +59,15 @@ class OpenAiChat:
         browser: bool,  # noqa: ARG002
     ) -> FetchRequest:
         base = config.base_url or self.default_base_url or ""
-        return FetchRequest(
-            method="POST",
-            url=endpoint(base, "chat/completions", version="v1"),
-            headers=headers_of(config, {"authorization": f"Bearer {api_key}"} if api_key else {}),
-            body=body_bytes(self._body(request, config)),
-            timeout_ms=config.timeout_ms,
-        )
+        url = endpoint(base, "chat/completions", version="v1")
+        return json_post(config, url, self._body(request, config), bearer(api_key))
 
     def decoder(self, request: ModelRequest) -> ChatDecoder:
         return ChatDecoder(request, self._tools.of(request.tools).names, self.name)
 
     def _body(self, request: ModelRequest, config: ProviderConfig) -> str:
-        reserved = _RESERVED if request.tools else _RESERVED | _ONLY_WITH_TOOLS
         limit = "max_tokens" if self._compatible else "max_completion_tokens"
-        head = {"model": config.model, **settings_of(config, request, limit, reserved)}
+        head = {"model": config.model, **settings_of(config, request, limit, _RESERVED, _ONLY_WITH_TOOLS)}
         if streams(config, request):
             head["stream"] = True
             head["stream_options"] = {"include_usage": True}

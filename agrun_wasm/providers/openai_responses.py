@@ -18,14 +18,13 @@ from agrun_wasm.providers.encoding import (
     NO_OUTPUT,
     NO_TEXT,
     args_text,
-    body_bytes,
     dumps,
-    headers_of,
     settings_of,
     streams,
     wire,
 )
 from agrun_wasm.providers.endpoint import endpoint
+from agrun_wasm.providers.json_post import bearer, json_post
 from agrun_wasm.providers.offered_tools import OfferedTools, wire_name
 from agrun_wasm.providers.openai_responses_stream import DIALECT, ResponsesDecoder
 from agrun_wasm.providers.part_order import laid_out
@@ -57,20 +56,14 @@ class OpenAiResponses:
         *,
         browser: bool,  # noqa: ARG002
     ) -> FetchRequest:
-        return FetchRequest(
-            method="POST",
-            url=endpoint(config.base_url or self.default_base_url or "", "responses", version="v1"),
-            headers=headers_of(config, {"authorization": f"Bearer {api_key}"} if api_key else {}),
-            body=body_bytes(self._body(request, config)),
-            timeout_ms=config.timeout_ms,
-        )
+        url = endpoint(config.base_url or self.default_base_url or "", "responses", version="v1")
+        return json_post(config, url, self._body(request, config), bearer(api_key))
 
     def decoder(self, request: ModelRequest) -> ResponsesDecoder:
         return ResponsesDecoder(request, self._tools.of(request.tools).names)
 
     def _body(self, request: ModelRequest, config: ProviderConfig) -> str:
-        reserved = _RESERVED if request.tools else _RESERVED | _ONLY_WITH_TOOLS
-        head = {"model": config.model, **settings_of(config, request, "max_output_tokens", reserved)}
+        head = {"model": config.model, **settings_of(config, request, "max_output_tokens", _RESERVED, _ONLY_WITH_TOOLS)}
         head.setdefault("store", False)
         if "reasoning" in head and head["store"] is False:
             # What is not stored can only be thought on when it comes back; models that do not reason refuse this.
