@@ -151,6 +151,21 @@ class Budgets(Contract):
     cost_warned: bool = False
 
 
+class FoldedCycle(Contract):
+    """A cycle of which the model is shown one line only."""
+
+    cycle: int
+    text: str
+
+
+class Compaction(Contract):
+    """What the context budget took out of the transcript (2.12): folded cycles, oldest first; of `left_out` even older
+    ones not even a line is shown."""
+
+    folded: list[FoldedCycle] = []
+    left_out: int = 0
+
+
 class CallOutcome(Contract):
     """How one call ended. Only an executed one has an output; `observation` is what the model is told."""
 
@@ -199,7 +214,8 @@ class CycleState(Contract):
 
 
 class RunState(Contract):
-    """A run, whole. `transcript` is what the model was shown in it, append-only; `history` the session's turns."""
+    """A run, whole. `transcript` is what the model is shown of it, append-only but for compaction; `history` the
+    session's turns."""
 
     schema_version: Literal[1] = 1
     run_id: str
@@ -212,6 +228,7 @@ class RunState(Contract):
     cycle: CycleState | None = None
     cycles_started: int = 0
     transcript: list[Message] = Field(default=[], repr=False)
+    compaction: Compaction = Field(default_factory=Compaction)
     observations: list[str] = []
     tool_context: ToolContext = Field(default_factory=ToolContext)
     research_context: ResearchContext = Field(default_factory=ResearchContext)

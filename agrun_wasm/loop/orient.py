@@ -16,8 +16,6 @@ def orient(ctx: RunContext) -> ModelRequest:
 
 def messages(ctx: RunContext, *, as_text: bool | None = None) -> tuple[Message, ...]:
     """The messages to send; as plain text where the request offers no tools."""
-    before = ctx.transcript.compacted
-    shown = ctx.transcript.view(as_text=ctx.state.planner_mode == "envelope" if as_text is None else as_text)
-    if ctx.transcript.compacted > before:
-        ctx.emit("context-compacted", shortened=ctx.transcript.compacted)
-    return shown
+    if shortened := ctx.transcript.compact():
+        ctx.emit("context-compacted", shortened=shortened)
+    return ctx.transcript.view(as_text=ctx.state.planner_mode == "envelope" if as_text is None else as_text)

@@ -1,6 +1,7 @@
 """What a model is shown of a run: the turns before it, the prompt, and the transcript, within the context budget.
 
-Owns the view, never the state. Rules: document 2, 2.9 (inputFilter), 2.12. The same state gives the same messages.
+Owns the view; what is taken out for good is compaction's. Rules: document 2, 2.9 (inputFilter), 2.12. The same state
+gives the same messages.
 """
 
 from __future__ import annotations
@@ -12,12 +13,10 @@ from agrun_wasm.contracts.config import ContextBudget
 from agrun_wasm.contracts.model import Message
 from agrun_wasm.contracts.request import ImagePart, Part, TextPart, Turn
 from agrun_wasm.contracts.state import RunState
-from agrun_wasm.text.shorten import one_line
+from agrun_wasm.session.compaction import compact, folded_message
 
-#: how many more messages are shrunk at once than the budget needs, so that the prefix stays the same for some cycles
-_SLACK = 8
-_COMPACTED_KINDS = ("decision", "result", "observation")
-_HEADING_ROOM = 80
+#: turns before the prompt that are always shown, however long they are
+KEPT_TURNS = 2
 LEFT_OUT = "[left out: the skill that handed over filtered this]"
 
 
@@ -42,17 +41,28 @@ class Transcript:
     def __init__(self, state: RunState, budget: ContextBudget) -> None:
         self._state = state
         self._budget = budget
-        turns = [*state.history, *state.request.conversation]
-        self._lead = [*(turn_message(turn) for turn in turns), prompt_message(state)]
-        self._size = sum(m.size() for m in self._lead) + sum(m.size() for m in state.transcript)
+        self._lead = _lead(state, budget.max_chars // 2)
         self._plain = _Derived(as_text)
-        self._shrunk = _Derived(_shrunk)
         self._left_out = _Derived(_left_out)
-        self.compacted = 0
+        self._measure()
 
     def append(self, message: Message) -> None:
         self._state.transcript.append(message)
         self._size += message.size()
+
+    def compact(self) -> int:
+        """Brings the transcript back within the budget; gives how many pieces were shortened."""
+        done = 0
+        while self._size > self._budget.max_chars:
+            size = self._size
+            if self._state.agent_skill_context.hidden:  # what is hidden takes no room
+                size = sum(message.size() for message in self.view(as_text=False))
+            more = compact(self._state, self._budget, size=size)
+            if not more:
+                break
+            done += more
+            self._measure()
+        return done
 
     def view(self, *, as_text: bool) -> tuple[Message, ...]:
         """The messages to send. `as_text` writes calls and results as plain text, for requests without tools."""
@@ -62,7 +72,24 @@ class Transcript:
                 self._plain.of(message) if message.tool_calls or message.role == "tool" else message
                 for message in shown
             ]
-        return (*self._lead, *self._compact(shown))
+        folded = self._folded()
+        return (*self._lead, *shown) if folded is None else (*self._lead, folded, *shown)
+
+    def _measure(self) -> None:
+        """After a compaction: sizes counted anew, and copies of messages that are gone forgotten."""
+        self._plain.clear()
+        self._left_out.clear()
+        self._line: tuple[int, Message | None] | None = None
+        folded = self._folded()
+        self._size = sum(message.size() for message in (*self._lead, *self._state.transcript))
+        self._size += 0 if folded is None else folded.size()
+
+    def _folded(self) -> Message | None:
+        """The one message of folded cycles, the same object while it says the same."""
+        before = self._state.agent_skill_context.hidden.get("actionHistory", 0)
+        if self._line is None or self._line[0] != before:
+            self._line = (before, folded_message(self._state, hidden_before=before))
+        return self._line[1]
 
     def _unhidden(self, messages: list[Message]) -> list[Message]:
         """Without what a handoff's inputFilter hides; whole cycles go, so a call keeps its result."""
@@ -79,56 +106,22 @@ class Transcript:
             return self._left_out.of(message)
         return message
 
-    def _compact(self, messages: list[Message]) -> list[Message]:
-        """Over the budget: oldest results shrink to their summaries, then old cycles to one line each (2.12)."""
-        limit = self._budget.max_chars
-        if self._size <= limit:  # kept as messages come, since counting anew would cost every cycle more
-            return messages
-        size = sum(message.size() for message in self._lead) + sum(message.size() for message in messages)
-        if size <= limit:
-            return messages
-        # The cycle in progress has no result yet: the latest ones are those before it.
-        last_old = self._state.cycles_started - 1 - self._budget.keep_last_cycles
-        shown = list(messages)
-        self.compacted = 0
-        for place, message in enumerate(shown):
-            if size <= limit and self.compacted % _SLACK == 0:
-                break
-            if message.kind == "result" and message.cycle <= last_old and len(message.summary) < len(message.text):
-                shown[place] = self._shrunk.of(message)
-                size -= message.size() - shown[place].size()
-                self.compacted += 1
-        return shown if size <= limit else self._one_line_each(shown, last_old, size + _HEADING_ROOM)
 
-    def _one_line_each(self, messages: list[Message], last_old: int, size: int) -> list[Message]:
-        """Old cycles as one line each, the oldest first, until the rest fits; the lines count too."""
-        limit = self._budget.max_chars
-        by_cycle: dict[int, list[Message]] = {}
-        for message in messages:
-            if message.cycle <= last_old and message.kind in _COMPACTED_KINDS:
-                by_cycle.setdefault(message.cycle, []).append(message)
-        lines: list[str] = []
-        for cycle, own in by_cycle.items():
-            if size <= limit:
-                break
-            line = _line(cycle, own)
-            lines.append(line)
-            size += len(line) + 1 - sum(message.size() for message in own)
-        gone = set(list(by_cycle)[: len(lines)])
-        self.compacted += len(lines)
-        while lines and size > limit:
-            size -= len(lines.pop(0)) + 1
-        if not gone:
-            return messages
-        left_out = len(gone) - len(lines)
-        heading = "Earlier cycles, shortened" + (f" ({left_out} older ones left out)" if left_out else "")
-        first = Message(role="user", kind="observation", text="\n".join([f"{heading}:", *lines]))
-        return [first, *(m for m in messages if m.cycle not in gone or m.kind not in _COMPACTED_KINDS)]
-
-
-def _line(cycle: int, messages: list[Message]) -> str:
-    parts = [", ".join(c.name for c in m.tool_calls) or m.summary or one_line(m.text, 80) for m in messages]
-    return one_line(f"cycle {cycle}: {' -> '.join(parts)}", 200)
+def _lead(state: RunState, room: int) -> list[Message]:
+    """The turns before the prompt, as many of the latest as there is room for, and the prompt."""
+    turns = [turn_message(turn) for turn in (*state.history, *state.request.conversation)]
+    prompt = prompt_message(state)
+    size = sum(message.size() for message in (*turns, prompt))
+    gone = 0
+    while size > room and len(turns) - gone > KEPT_TURNS:
+        size -= turns[gone].size()
+        gone += 1
+    while gone and gone < len(turns) and turns[gone].role != "user":
+        gone += 1
+    if not gone:
+        return [*turns, prompt]
+    note = Message(role="user", kind="history", text=f"[{gone} earlier turns of this conversation are left out]")
+    return [note, *turns[gone:], prompt]
 
 
 class _Derived:
@@ -145,9 +138,8 @@ class _Derived:
             self._made[id(message)] = known
         return known[1]
 
-
-def _shrunk(message: Message) -> Message:
-    return message.model_copy(update={"text": message.summary or "[shortened]"})
+    def clear(self) -> None:
+        self._made.clear()
 
 
 def _left_out(message: Message) -> Message:

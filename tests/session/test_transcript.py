@@ -56,7 +56,9 @@ def state_of(cycles: list[list[int]]) -> RunState:
 
 
 def shown(state: RunState, *, as_text: bool = False, **budget: Any) -> list[Message]:
-    return list(Transcript(state, ContextBudget(**budget)).view(as_text=as_text))
+    transcript = Transcript(state, ContextBudget(**budget))
+    transcript.compact()
+    return list(transcript.view(as_text=as_text))
 
 
 def total(messages: list[Message]) -> int:
@@ -86,23 +88,51 @@ def test_a_call_is_never_parted_from_its_result(sizes: list[list[int]], budget: 
 @settings(deadline=None)
 @given(cycles, budgets)
 def test_the_latest_cycles_and_the_prompt_stay_whole(sizes: list[list[int]], budget: dict[str, Any]) -> None:
-    state = state_of(sizes)
-    messages = shown(state, **budget)
+    """The last cycle always; the others that are to be kept as long as they fit by themselves."""
+    whole = list(state_of(sizes).transcript)
+    messages = shown(state_of(sizes), **budget)
     assert messages[0].text == PROMPT
-    latest = [m for m in state.transcript if m.cycle > len(sizes) - budget["keep_last_cycles"]]
-    assert messages[len(messages) - len(latest) :] == latest
+    last = [m for m in whole if m.cycle == len(sizes)]
+    assert messages[len(messages) - len(last) :] == last
+    latest = [m for m in whole if m.cycle > len(sizes) - budget["keep_last_cycles"]]
+    if len(PROMPT) + total(latest) + 60 * (len(sizes) + 1) <= budget["max_chars"]:
+        assert messages[len(messages) - len(latest) :] == latest
 
 
 @settings(deadline=None)
 @given(cycles, budgets)
-def test_compaction_keeps_within_the_budget_where_the_latest_cycles_leave_room(
-    sizes: list[list[int]], budget: dict[str, Any]
-) -> None:
+def test_the_budget_is_kept_where_the_last_cycle_leaves_room(sizes: list[list[int]], budget: dict[str, Any]) -> None:
     state = state_of(sizes)
-    latest = [m for m in state.transcript if m.cycle > len(sizes) - budget["keep_last_cycles"]]
+    spared = len(sizes) - budget["keep_last_cycles"]
+    shortest = sum(
+        len(m.summary) if m.kind == "result" and m.cycle < len(sizes) else m.size()
+        for m in state.transcript
+        if m.cycle > spared
+    )
     a_line_each = 60 * (len(sizes) + 1)
-    if len(PROMPT) + total(latest) + a_line_each <= budget["max_chars"]:
+    if len(PROMPT) + shortest + a_line_each <= budget["max_chars"]:
         assert total(shown(state, **budget)) <= budget["max_chars"]
+
+
+@settings(deadline=None)
+@given(st.lists(st.lists(st.integers(0, 900), min_size=1, max_size=3), min_size=1, max_size=14), budgets)
+def test_compaction_on_the_way_is_never_undone(sizes: list[list[int]], budget: dict[str, Any]) -> None:
+    """Cycle by cycle: what was shown short stays short, and every cycle is shown whole, short, in a line, or counted."""
+    state = state_of([])
+    transcript = Transcript(state, ContextBudget(**budget))
+    gone: set[int] = set()
+    for number, results in enumerate(sizes, 1):
+        for message in cycle_messages(number, results):
+            transcript.append(message)
+        state.cycles_started = number + 1
+        transcript.compact()
+        cycles = {m.cycle for m in state.transcript}
+        lines = {folded.cycle for folded in state.compaction.folded}
+        assert cycles | lines == set(range(state.compaction.left_out + 1, number + 1))
+        assert not cycles & lines
+        assert not gone & cycles
+        gone |= lines
+        assert transcript.compact() == 0 or total(list(transcript.view(as_text=False))) > budget["max_chars"]
 
 
 def test_very_many_old_cycles_stay_within_the_budget_too() -> None:
@@ -113,8 +143,8 @@ def test_very_many_old_cycles_stay_within_the_budget_too() -> None:
 @given(cycles, budgets)
 def test_the_same_state_gives_the_same_messages(sizes: list[list[int]], budget: dict[str, Any]) -> None:
     state = state_of(sizes)
-    before = state.to_json()
     first = shown(state, **budget)
+    before = state.to_json()
     again = shown(RunState.model_validate(json.loads(json.dumps(before))), **budget)
     assert [m.to_json() for m in first] == [m.to_json() for m in again]
     assert state.to_json() == before
@@ -138,22 +168,45 @@ def test_results_shrink_to_their_summaries_from_the_oldest_on() -> None:
 
 
 def test_old_cycles_become_one_line_each_when_summaries_do_not_suffice() -> None:
-    state = state_of([[90]] * 40)
-    messages = shown(state, max_chars=2_600, keep_last_cycles=2)
+    messages = shown(state_of([[90]] * 40), max_chars=2_600, keep_last_cycles=2)
     heading, *lines = messages[1].text.split("\n")
-    assert heading == "Earlier cycles, shortened:"
-    assert lines == [f"cycle {n}: look -> look: r{n}-0" for n in range(1, len(lines) + 1)]
-    assert [m.cycle for m in messages[2:4]] == [len(lines) + 1] * 2
-    assert messages[-1] == state.transcript[-1]
+    left_out = 40 - len(lines) - len({m.cycle for m in messages[2:]})
+    assert heading == f"Earlier cycles, shortened ({left_out} older ones left out):"
+    assert lines == [f"cycle {n}: look -> look: r{n}-0" for n in range(left_out + 1, left_out + len(lines) + 1)]
+    assert [m.cycle for m in messages[2:4]] == [left_out + len(lines) + 1] * 2
+    assert messages[-1] == state_of([[90]] * 40).transcript[-1]
     assert total(messages) <= 2_600
 
 
-def test_lines_that_do_not_fit_are_left_out_from_the_oldest_on() -> None:
+def test_lines_take_a_quarter_of_the_budget_at_most() -> None:
     messages = shown(state_of([[90]] * 40), max_chars=900, keep_last_cycles=2)
-    heading, *lines = messages[1].text.split("\n")
-    assert heading == f"Earlier cycles, shortened ({38 - len(lines)} older ones left out):"
-    assert lines[-1].startswith("cycle 38: ")
+    assert len(messages[1].text) <= 225 + len("Earlier cycles, shortened (99 older ones left out):\n")
+    assert messages[1].text.split("\n")[-1].startswith("cycle 38: ")
     assert total(messages) <= 900
+
+
+def test_kept_cycles_that_do_not_fit_by_themselves_lose_their_results_but_the_last() -> None:
+    messages = shown(state_of([[900, 900]] * 6), max_chars=4_000, keep_last_cycles=6)
+    texts = [m.text for m in messages if m.role == "tool"]
+    assert texts[:8] == [f"look: r{n}-{k}" for n in range(1, 5) for k in (0, 1)]
+    assert all(len(text) > 900 for text in texts[10:])
+    assert total(messages) <= 4_000
+
+
+def test_a_long_conversation_before_the_prompt_loses_its_oldest_turns() -> None:
+    state = state_of([[5]])
+    state.history = [
+        Turn(role=role, parts=[TextPart(type="text", text=f"{role} {n} " + "x" * 200)])
+        for n in range(20)
+        for role in ("user", "assistant")
+    ]
+    texts = [m.text for m in shown(state, max_chars=3_000)]
+    kept = [text for text in texts if text.startswith(("user", "assistant"))]
+    assert texts[0] == f"[{40 - len(kept)} earlier turns of this conversation are left out]"
+    assert kept[0].startswith("user")
+    assert kept[-1].startswith("assistant 19")
+    assert sum(map(len, kept)) <= 1_500
+    assert len(state.history) == 40
 
 
 def test_a_shrunk_message_is_encoded_anew() -> None:
