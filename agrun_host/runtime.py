@@ -8,7 +8,7 @@ from typing import Any
 from agrun_host.keys import with_key
 from agrun_host.transport import HttpFetch
 from agrun_wasm.contracts.config import RuntimeConfig
-from agrun_wasm.contracts.ports import Clock, Fetch, Ids, Store
+from agrun_wasm.contracts.ports import Clock, Fetch, Ids, Journal, Store
 from agrun_wasm.runtime.host_input import read_config
 from agrun_wasm.runtime.runtime import Runtime as CoreRuntime
 
@@ -23,6 +23,7 @@ class Runtime(CoreRuntime):
         *,
         fetch: Fetch | None = None,
         store: Store | None = None,
+        journal: Journal | None = None,
         clock: Clock | None = None,
         ids: Ids | None = None,
         hooks: Mapping[str, Any] | None = None,
@@ -34,6 +35,7 @@ class Runtime(CoreRuntime):
             with_key(read_config(config, keys)),
             fetch=self._own_transport if fetch is None else fetch,
             store=store,
+            journal=journal,
             clock=clock,
             ids=ids,
             hooks=hooks,

@@ -32,11 +32,12 @@ class ActionContext:
     adapters: Mapping[str, Any] = field(default_factory=dict)
     _state: RunState | None = field(default=None, repr=False)
     _skills: Callable[[], list[dict[str, Any]]] | None = field(default=None, repr=False)
+    _export: Callable[[RunState], dict[str, Any]] | None = field(default=None, repr=False)
 
     @cached_property
     def run_state(self) -> dict[str, Any]:
-        """The run's state (2.5) as JSON, as it was when first asked for."""
-        return self._saved.to_json()
+        """The run's state (2.5) as JSON, in the form of `result.state`, as it was when first asked for."""
+        return self._export(self._saved) if self._export is not None else self._saved.to_json()
 
     @property
     def agent_skills(self) -> list[dict[str, Any]]:

@@ -27,5 +27,9 @@ class Contract(BaseModel):
         """This value as JSON, under its wire names; keys whose value is None are kept."""
         return self.model_dump(mode="json", by_alias=True)
 
+    def to_short_json(self) -> dict[str, Any]:
+        """This value as JSON without the keys that have their default."""
+        return self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+
     def clone(self) -> Self:
         return self.model_copy(deep=True)

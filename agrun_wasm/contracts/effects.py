@@ -73,6 +73,20 @@ class Published(NamedTuple):
     limited: str | None = None
 
 
+#: effects of actions that reach out of the run; they alone are recorded with their call (Journal), the others are made
+#: again from the same state
+_RECORDED: dict[str, type[SearchDone | SourceRead]] = {"SearchDone": SearchDone, "SourceRead": SourceRead}
+
+
+def effects_to_json(effects: tuple[EffectOnState, ...]) -> list[dict[str, Any]]:
+    return [{"type": type(effect).__name__, **effect._asdict()} for effect in effects]
+
+
+def effects_from_json(saved: list[dict[str, Any]]) -> tuple[EffectOnState, ...]:
+    """Raises KeyError or TypeError for what is no recorded effect."""
+    return tuple(_RECORDED[entry["type"]](**{k: v for k, v in entry.items() if k != "type"}) for entry in saved)
+
+
 EffectOnState = (
     SearchDone
     | SourceRead

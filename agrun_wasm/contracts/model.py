@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 from pydantic import PrivateAttr
 
@@ -178,3 +178,27 @@ class ModelReply:
     usage: TokenUsage
     raw_reason: str | None = None
     provider_data: dict[str, Any] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "text": self.text,
+            "reasoning": self.reasoning,
+            "toolCalls": [call.to_json() for call in self.tool_calls],
+            "finish": self.finish,
+            "usage": self.usage.to_json(),
+            "rawReason": self.raw_reason,
+            "providerData": self.provider_data,
+        }
+
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any]) -> Self:
+        """A reply from its JSON; raises KeyError, TypeError or ValueError for what is none."""
+        return cls(
+            text=saved["text"],
+            reasoning=saved["reasoning"],
+            tool_calls=[ToolCall.model_validate(call) for call in saved["toolCalls"]],
+            finish=saved["finish"],
+            usage=TokenUsage.model_validate(saved["usage"]),
+            raw_reason=saved["rawReason"],
+            provider_data=saved["providerData"],
+        )

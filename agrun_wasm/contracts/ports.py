@@ -5,7 +5,7 @@ A run is cancelled by cancelling its task: every port lets `asyncio.CancelledErr
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Protocol
@@ -86,7 +86,8 @@ class Ids(Protocol):
 
 
 class Store(Protocol):
-    """Saved states by run id, sessions by session id, and which approvals were used. All values are JSON."""
+    """Saved states by run id, sessions by session id, and which approvals were used. All values are JSON; a store reads
+    what it is given and changes nothing of it."""
 
     async def save_run(self, run_id: str, state: Mapping[str, Any]) -> None: ...
 
@@ -96,8 +97,23 @@ class Store(Protocol):
 
     async def load_session(self, session_id: str) -> list[Any] | None: ...
 
-    async def use_approval(self, approval_id: str) -> bool:
-        """Marks the approval as used; False when it already was. Atomic."""
+    async def use_approvals(self, approval_ids: list[str], run_id: str, state: Mapping[str, Any]) -> str | None:
+        """Marks the approvals as used and saves the run's state, both or neither: gives the first id that was used
+        before, and has then changed nothing. Atomic."""
+        ...
+
+
+class Journal(Protocol):
+    """What finished calls of models and actions gave, so that none is made again after a crash; a durable engine.
+
+    Keys derive from the run's id and a sequence. Without such a port the run's saved state is the journal.
+    """
+
+    async def once(self, key: str, call: Callable[[], Awaitable[Any]]) -> Any:
+        """What was recorded for `key`, or else the JSON value of `call()`, recorded before it is given.
+
+        An exception of `call` passes through, and records nothing.
+        """
         ...
 
 

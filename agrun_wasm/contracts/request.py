@@ -35,6 +35,12 @@ class Turn(Contract):
         return "\n".join(part.text for part in self.parts if isinstance(part, TextPart))
 
 
+class PastTurn(Turn):
+    """A turn of a session, with the run that added it."""
+
+    run_id: str | None = None
+
+
 class RequestedCitations(Contract):
     """How many distinct read pages an answer should cite, and how often it may be reviewed for that (2.10)."""
 

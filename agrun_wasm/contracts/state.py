@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
 from agrun_wasm.contracts.base import Contract
 from agrun_wasm.contracts.decision import Call, Decision
@@ -16,7 +16,7 @@ from agrun_wasm.contracts.events import RunEvent
 from agrun_wasm.contracts.model import Message
 from agrun_wasm.contracts.outcome import Acted
 from agrun_wasm.contracts.policy import PolicyDecision
-from agrun_wasm.contracts.request import RunInput, Turn
+from agrun_wasm.contracts.request import PastTurn, RunInput
 from agrun_wasm.contracts.result import AnswerSource, CycleRecord, RunStatus, Usage
 from agrun_wasm.contracts.workspace import VirtualWorkspace
 
@@ -213,6 +213,18 @@ class CycleState(Contract):
     orient: dict[str, Any] = {}
 
 
+class JournalState(Contract):
+    """What happened after the state was saved whole: the steps that were announced, and what finished calls gave.
+
+    Whoever goes on from the state is given these results instead of calling again, and announces nothing twice.
+    """
+
+    seq: int
+    steps: list[RunEvent] = []
+    #: by the call's key
+    finished: dict[str, Any] = {}
+
+
 class RunState(Contract):
     """A run, whole. `transcript` is what the model is shown of it, append-only but for compaction; `history` the
     session's turns."""
@@ -225,6 +237,7 @@ class RunState(Contract):
     planner_mode: Literal["envelope", "native_tools"] = "native_tools"
     seq: int = 0
     calls_made: int = 0
+    model_calls_made: int = 0
     cycle: CycleState | None = None
     cycles_started: int = 0
     transcript: list[Message] = Field(default=[], repr=False)
@@ -237,7 +250,7 @@ class RunState(Contract):
     loop_state: LoopState = Field(default_factory=LoopState)
     approvals: Approvals = Field(default_factory=Approvals)
     budgets: Budgets
-    history: list[Turn] = Field(default=[], repr=False)
+    history: list[PastTurn] = Field(default=[], repr=False)
     usage: Usage = Field(default_factory=Usage)
     cycles: list[CycleRecord] = Field(default=[], repr=False)
     steps: list[RunEvent] = Field(default=[], repr=False)
@@ -246,3 +259,10 @@ class RunState(Contract):
     final_answer_source: AnswerSource | None = None
     error: ErrorInfo | None = None
     partial_text: str = ""
+    journal: JournalState | None = None
+    #: what session/archive has packed of the lists above, by its names; in a saved state it stands for those entries
+    _archived: dict[str, list[str]] = PrivateAttr(default_factory=dict)
+
+    @property
+    def archived(self) -> dict[str, list[str]]:
+        return self._archived

@@ -13,6 +13,8 @@ from agrun_wasm.contracts.decision import (
     PlanDecision,
 )
 from agrun_wasm.contracts.state import CallState
+from agrun_wasm.loop.approved import run_answered
+from agrun_wasm.loop.asking import announce_pending
 from agrun_wasm.loop.calls import Effects, copy_outcomes, new_call, not_run, run_calls
 from agrun_wasm.loop.context import RunContext
 from agrun_wasm.loop.endings import first_ending
@@ -35,11 +37,6 @@ async def act(ctx: RunContext) -> Outcome:
     What it led to is kept with the cycle: evaluating it may be cut by the deadline, and nothing is done or told twice.
     """
     return ctx.cycle.acted or _kept(ctx, await _carry_out(ctx))
-
-
-def act_on_answers(ctx: RunContext, effects: Effects) -> Outcome:
-    """Goes on with the cycle's calls after approvals were answered; `effects` are those of the approved ones."""
-    return _kept(ctx, _close_calls(ctx, effects))
 
 
 def _kept(ctx: RunContext, outcome: Outcome) -> Outcome:
@@ -66,7 +63,9 @@ async def _carry_out(ctx: RunContext) -> Outcome:
     if cycle.phase == "decided" and isinstance(decision, ActionDecision | ClarifyDecision | BatchDecision):
         cycle.calls = _set_up(ctx, decision)
         cycle.phase = "acting"
-    effects = await run_calls(ctx, cycle.calls, calls_key(ctx))
+    key = calls_key(ctx)
+    effects = await run_calls(ctx, cycle.calls, key)
+    effects |= await run_answered(ctx, key)
     return _close_calls(ctx, effects)
 
 
@@ -99,6 +98,7 @@ def _close_calls(ctx: RunContext, effects: Effects) -> Outcome:
     calls = ctx.cycle.calls
     pending = ctx.state.approvals.pending
     if pending:
+        announce_pending(ctx, calls_key(ctx))
         names = ", ".join(approval.policy.action_name for approval in pending)
         output = {
             "kind": "approval_required",

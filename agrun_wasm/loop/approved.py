@@ -1,41 +1,46 @@
 """Going on after a person answered: approved calls run, denied ones are told, the rest stay pending. Rules: 2.6.
 
-The answers were checked before (session/approvals); nothing here asks anybody again.
+The answers were checked, and saved with the state, before the run went on (session/approvals); nothing here asks twice.
 """
 
 from __future__ import annotations
 
 from agrun_wasm.actions.policy import tightened_by_skill
 from agrun_wasm.contracts.state import CallOutcome, CallState
-from agrun_wasm.loop.act import calls_key
+from agrun_wasm.loop.asking import announced
 from agrun_wasm.loop.calls import Effects, in_parallel, record_all
 from agrun_wasm.loop.context import RunContext
 from agrun_wasm.loop.dispatch import Rejected, check_call, deny, where_of
 from agrun_wasm.loop.execute import execute
-from agrun_wasm.session.approvals import Resolution, resolve
 
 
-async def answer_approvals(ctx: RunContext, resolutions: list[Resolution]) -> Effects:
-    """Takes the answers into the state and runs what was approved; gives the effects by sequence id."""
-    calls = {call.sequence_id: call for call in ctx.cycle.calls}
-    key = calls_key(ctx)
-    resolve(ctx.state, resolutions)
+async def run_answered(ctx: RunContext, key: str | None) -> Effects:
+    """Takes every answer up that was not acted on: approved calls run, denied ones are told, the rest stay pending.
+
+    Gives the effects by sequence id.
+    """
     approved: list[CallState] = []
-    for resolution in resolutions:
-        approval = resolution.approval
-        call = calls[approval.sequence_id]
-        ctx.emit(
-            "approval-resolved",
-            approvalId=approval.approval_id,
-            actionName=approval.policy.action_name,
-            decision=resolution.answer,
-            note=resolution.note,
-            **where_of(call, key),
-        )
-        if resolution.answer == "approve":
+    calls = {call.sequence_id: call for call in ctx.cycle.calls}
+    known = announced(ctx, "approval-resolved")
+    for approval in ctx.state.approvals.resolved:
+        call = calls.get(approval.sequence_id)
+        if call is None:  # of an earlier cycle
+            continue
+        if approval.approval_id not in known:
+            ctx.emit(
+                "approval-resolved",
+                approvalId=approval.approval_id,
+                actionName=approval.policy.action_name,
+                decision=approval.resolution,
+                note=approval.note,
+                **where_of(call, key),
+            )
+        if call.outcome is not None:
+            continue
+        if approval.resolution == "approve":
             approved.append(call)
         else:
-            call.outcome = _denied_by_person(approval.policy.action_name, resolution.note)
+            call.outcome = _denied_by_person(approval.policy.action_name, approval.note)
     effects: Effects = {}
 
     async def one(call: CallState) -> None:

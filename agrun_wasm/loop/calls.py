@@ -12,11 +12,11 @@ from agrun_wasm.contracts.decision import Call
 from agrun_wasm.contracts.effects import EffectOnState
 from agrun_wasm.contracts.policy import PolicyDecision
 from agrun_wasm.contracts.state import CallOutcome, CallState, RunState
+from agrun_wasm.loop.asking import ask
 from agrun_wasm.loop.context import RunContext
 from agrun_wasm.loop.dispatch import Ready, Rejected, authorise, check_call, deny, guard_call, where_of
 from agrun_wasm.loop.execute import execute, record
 from agrun_wasm.loop.waiting import Interrupted, Stopped
-from agrun_wasm.session.approvals import new_approval
 
 Effects = dict[str, tuple[EffectOnState, ...]]
 
@@ -66,7 +66,7 @@ async def run_calls(ctx: RunContext, calls: list[CallState], key: str | None, *,
     if asked and ctx.stop.cancelled:  # nobody is asked for a run that ends
         raise Stopped
     if asked:
-        await _ask(ctx, sorted(asked, key=lambda item: item[0].index or 0), key)
+        await ask(ctx, sorted(asked, key=lambda item: item[0].index or 0), key)
     return effects
 
 
@@ -145,24 +145,3 @@ def not_started(ctx: RunContext, calls: list[CallState]) -> None:
 
 def not_run(text: str) -> CallOutcome:
     return CallOutcome(kind="not_run", ok=False, summary="not run", error=text, observation=text)
-
-
-async def _ask(ctx: RunContext, asked: list[tuple[CallState, Ready, PolicyDecision]], key: str | None) -> None:
-    """Makes the approvals, saves the state, and only then says that they are needed (2.6)."""
-    expires_at = ctx.clock.now() + ctx.config.approval_ttl_ms
-    made = []
-    for call, ready, decision in asked:
-        approval = new_approval(
-            ctx.state, sequence_id=call.sequence_id, args=ready.args, decision=decision, expires_at=expires_at
-        )
-        call.approval_id = approval.approval_id
-        made.append((call, approval))
-    await ctx.save()
-    for call, approval in made:
-        detail = {
-            "approvalId": approval.approval_id,
-            "args": approval.args,
-            "argsHash": approval.args_hash,
-            "expiresAt": approval.expires_at,
-        }
-        ctx.emit("approval-required", **{**approval.policy.to_json(), **detail}, **where_of(call, key))

@@ -12,8 +12,9 @@ from typing import Any
 
 from agrun_wasm.contracts.config import ProviderConfig, RuntimeConfig
 from agrun_wasm.contracts.events import DELTA_TYPES, DeltaType, RunEvent, StepType
-from agrun_wasm.contracts.ports import Clock, ModelProvider
+from agrun_wasm.contracts.ports import Clock, Journal, ModelProvider
 from agrun_wasm.contracts.state import CycleState, RunState
+from agrun_wasm.loop.checkpoints import Checkpoints
 from agrun_wasm.loop.waiting import StopSignal
 from agrun_wasm.planner.prompt import PromptBuilder
 from agrun_wasm.planner.surface import Surface
@@ -37,8 +38,9 @@ class RunPorts:
     adapters: Mapping[str, Any] = field(default_factory=dict)
     #: adapters that each plugin's actions may see, by action name
     declared_adapters: Mapping[str, list[str]] = field(default_factory=dict)
-    #: saves the state where a process may end: before anyone is asked, and after each cycle
-    save: Callable[[RunState], Any] | None = None
+    #: saves a run's state, by its id, in a store
+    save_run: Callable[[str, dict[str, Any]], Awaitable[None]] | None = None
+    journal: Journal | None = None
     web_search_endpoint: str | None = None
 
 
@@ -59,6 +61,9 @@ class RunContext:
         self.transcript = Transcript(state, surface.config.context_budget)
         self.prompts = PromptBuilder(surface)
         self._publish = publish
+        self.checkpoints = Checkpoints(
+            state, write=self._write if ports.save_run else None, journal=ports.journal, settle=self.settle
+        )
         self._seq = state.seq
         left = state.budgets.deadline_left_ms
         self.deadline_at = None if left is None else ports.clock.now() + left
@@ -82,13 +87,21 @@ class RunContext:
 
     def emit(self, type_: StepType | DeltaType, /, **detail: Any) -> None:
         """Appends a step (or sends a delta) and publishes it."""
-        self._seq += 1
         state = self.state
         detail = self.ports.redactor.value(detail)
+        if self.checkpoints.was_announced(type_, state.cycles_started, detail):
+            return
+        self._seq += 1
         event = RunEvent.made(self._seq, type_, state.run_id, state.cycles_started, self.ports.clock.now(), detail)
         if type_ not in DELTA_TYPES:
             state.steps.append(event)
+        self.checkpoints.add(event)
         self._publish(event)
+
+    def new_model_call(self) -> str:
+        """The key of the next model call (Journal), from the run's id and a sequence."""
+        self.state.model_calls_made += 1
+        return f"{self.state.run_id}:model:{self.state.model_calls_made}"
 
     def supersede(self, reason: str) -> None:
         """Says that text already streamed is not the answer."""
@@ -106,12 +119,14 @@ class RunContext:
     def deadline_passed(self) -> bool:
         return self.deadline_at is not None and self.clock.now() >= self.deadline_at
 
-    async def save(self) -> None:
-        """Saves the state where the process may end; see `keep` for a store that fails."""
-        save = self.ports.save
+    async def _write(self, document: dict[str, Any]) -> None:
+        save = self.ports.save_run
         if save is not None:
-            self.settle()
-            await self.keep("state", lambda: save(self.state))
+            await self.keep("state", lambda: save(self.state.run_id, document))
+
+    async def save(self) -> None:
+        """Saves the state whole, where the process may end: before anyone is asked, and after each cycle."""
+        await self.checkpoints.save()
 
     async def keep(self, what: str, write: Callable[[], Awaitable[None]]) -> None:
         """Writes to the host's store. Its failure is noted in the diagnostics; it never costs the run or its result."""

@@ -9,8 +9,7 @@ import logging
 
 from agrun_wasm.contracts.errors import ErrorInfo, ProviderError
 from agrun_wasm.loop import finish
-from agrun_wasm.loop.act import act, act_on_answers
-from agrun_wasm.loop.approved import answer_approvals
+from agrun_wasm.loop.act import act
 from agrun_wasm.loop.budget import out_of_budget
 from agrun_wasm.loop.context import RunContext
 from agrun_wasm.loop.decide import decide
@@ -20,32 +19,18 @@ from agrun_wasm.loop.outcome import Answer, Blocked, Failed, GoOn, Outcome, OutO
 from agrun_wasm.loop.telling import tell_interrupted
 from agrun_wasm.loop.waiting import DeadlineReached, Stopped
 from agrun_wasm.planner.mode import planner_mode
-from agrun_wasm.session.approvals import Resolution
 from agrun_wasm.text.shorten import head
 
 _log = logging.getLogger("agrun_wasm")
 
 
-async def start(ctx: RunContext) -> None:
-    """A new run."""
-    ctx.emit("run-started", prompt=head(ctx.state.request.prompt, 200), maxSteps=ctx.state.budgets.steps_left)
-    mode, reason = planner_mode(ctx.config)
-    ctx.emit("planner-mode-resolved", mode=mode, reason=reason)
-    await _drive(ctx, None)
-
-
-async def resume(ctx: RunContext, resolutions: list[Resolution]) -> None:
-    """A run that was blocked, paused or interrupted goes on from its state."""
-    ctx.state.status = "running"
-    ctx.state.output = None
-    ctx.state.error = None
-    ctx.state.final_answer_source = None
-    await _drive(ctx, resolutions)
-
-
-async def _drive(ctx: RunContext, resolutions: list[Resolution] | None) -> None:
+async def drive(ctx: RunContext) -> None:
+    """A run from its state to its next end: from its beginning, or from where it was blocked, paused or interrupted."""
     try:
-        outcome = await _go_on(ctx, resolutions)
+        await ctx.checkpoints.begin()
+        if not ctx.state.steps:
+            _announce(ctx)
+        outcome = await _go_on(ctx)
         if ctx.stop.cancelled:  # a stop wins over every other end, at any moment before it
             raise Stopped
     except Stopped:
@@ -71,14 +56,14 @@ async def _drive(ctx: RunContext, resolutions: list[Resolution] | None) -> None:
         _leave(ctx, outcome)
 
 
-async def _go_on(ctx: RunContext, resolutions: list[Resolution] | None) -> Outcome:
+def _announce(ctx: RunContext) -> None:
+    ctx.emit("run-started", prompt=head(ctx.state.request.prompt, 200), maxSteps=ctx.state.budgets.steps_left)
+    mode, reason = planner_mode(ctx.config)
+    ctx.emit("planner-mode-resolved", mode=mode, reason=reason)
+
+
+async def _go_on(ctx: RunContext) -> Outcome:
     """Cycles until an outcome that ends the run."""
-    if resolutions is not None and ctx.state.cycle is not None and ctx.state.approvals.pending:
-        effects = await answer_approvals(ctx, resolutions)
-        outcome = await _evaluated(ctx, act_on_answers(ctx, effects))
-        if not isinstance(outcome, GoOn):
-            return outcome
-        await ctx.save()
     while True:
         if ctx.stop.cancelled:
             raise Stopped
@@ -99,8 +84,9 @@ async def _cycle(ctx: RunContext) -> Outcome:
     ended = await decide(ctx)
     if ended is not None:
         return ended
-    decision = ctx.cycle.decision
-    if decision is not None and decision.type not in ("final", "clarify") and (spent := out_of_budget(ctx)):
+    cycle = ctx.cycle
+    ends = cycle.decision is not None and cycle.decision.type in ("final", "clarify")
+    if cycle.phase == "decided" and not ends and (spent := out_of_budget(ctx)):
         return close_cycle(ctx, spent, keep=True)
     return await _evaluated(ctx, await act(ctx))
 

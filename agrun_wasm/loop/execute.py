@@ -7,15 +7,17 @@ from typing import Any
 
 from agrun_wasm.actions import guardrail
 from agrun_wasm.actions.context import ActionContext, BuiltInContext
-from agrun_wasm.actions.host_code import call_host
-from agrun_wasm.actions.protocol import ActionResult, ProtocolError, as_json, is_ok, read_result
+from agrun_wasm.actions.definition import Action
+from agrun_wasm.actions.protocol import ActionResult, as_json, is_ok
 from agrun_wasm.contracts.effects import EffectOnState
-from agrun_wasm.contracts.state import CallOutcome, CallState, OutcomeKind, ToolRecord
+from agrun_wasm.contracts.state import CallOutcome, CallState, ToolRecord
+from agrun_wasm.loop.attempt import Tried, try_call
 from agrun_wasm.loop.context import RunContext
 from agrun_wasm.loop.dispatch import Ready, call_hook, where_of
 from agrun_wasm.loop.effects import apply_effects
-from agrun_wasm.loop.waiting import DeadlineReached, Stopped, TimedOut, bounded
+from agrun_wasm.loop.waiting import Stopped
 from agrun_wasm.planner.messages import render_output
+from agrun_wasm.session.saved import save_state
 from agrun_wasm.skills.final import result_kind_of
 from agrun_wasm.skills.tools import NON_TERMINAL_KINDS
 from agrun_wasm.text.shorten import cut_middle, words_of
@@ -32,37 +34,14 @@ async def execute(ctx: RunContext, call: CallState, ready: Ready, key: str | Non
     if ignored:
         detail["ignoredArgs"] = ignored
     ctx.emit("action-executing", **detail)
-    try:
-        value = await bounded(
-            call_host(action.execute, _action_context(ctx, call, ready), args),
-            clock=ctx.clock,
-            stop=ctx.stop.cuts_actions,
-            timeout_ms=action.timeout_ms,
-            deadline_at=ctx.deadline_at,
-        )
-    except Stopped:
-        raise
-    except TimedOut:
-        ctx.emit("action-timeout", actionName=action.name, timeoutMs=action.timeout_ms, **where)
-        _failed(ctx, call, ready, where, "timeout", f"it took longer than {action.timeout_ms} ms and was cancelled")
+    tried = await try_call(ctx, action, _action_context(ctx, call, ready), args)
+    if tried.result is None:
+        _say_failure(ctx, action, tried, where)
+        call.outcome = _failure(tried, action.name)
+        if tried.end != "deadline":
+            _count(ctx, call, ready, where, ok=False, output=None)
         return ()
-    except DeadlineReached:
-        ctx.emit("action-failed", actionName=action.name, error="deadline", stage="execute", **where)
-        call.outcome = _failure("deadline", action.name, "the run's deadline passed while it ran")
-        return ()
-    except Exception as error:  # a host's action may fail in any way; the model is told, the run goes on
-        text = ctx.ports.redactor.text(words_of(error))
-        ctx.emit("action-failed", actionName=action.name, error=text, stage="execute", **where)
-        _failed(ctx, call, ready, where, "failed", text)
-        return ()
-    try:
-        result = read_result(value, built_in=action.built_in is not None)
-    except ProtocolError as error:
-        text = ctx.ports.redactor.text(words_of(error))
-        ctx.emit("action-protocol-error", actionName=action.name, error=text, **where)
-        _failed(ctx, call, ready, where, "protocol_error", text)
-        return ()
-    outcome = call.outcome = _executed(ctx, ready, result)
+    outcome = call.outcome = _executed(ctx, ready, tried.result)
     try:
         await _after_action(ctx, ready, outcome)
     finally:  # executed it is, also where a stop cuts the hook
@@ -75,19 +54,28 @@ async def execute(ctx: RunContext, call: CallState, ready: Ready, key: str | Non
             **where,
         )
     _count(ctx, call, ready, where, ok=outcome.ok, output=outcome.output)
-    return result.effects
+    return tried.result.effects
+
+
+def _say_failure(ctx: RunContext, action: Action, tried: Tried, where: dict[str, int]) -> None:
+    name = action.name
+    if tried.end == "timeout":
+        ctx.emit("action-timeout", actionName=name, timeoutMs=action.timeout_ms, **where)
+    elif tried.end == "protocol_error":
+        ctx.emit("action-protocol-error", actionName=name, error=tried.error, **where)
+    else:
+        error = "deadline" if tried.end == "deadline" else tried.error
+        ctx.emit("action-failed", actionName=name, error=error, stage="execute", **where)
 
 
 def _executed(ctx: RunContext, ready: Ready, result: ActionResult) -> CallOutcome:
-    redactor = ctx.ports.redactor
-    output = redactor.value(result.output)
     return CallOutcome(
         kind="executed",
-        ok=is_ok(output),
-        output=output,
+        ok=is_ok(result.output),
+        output=result.output,
         control=result.control,
-        summary=redactor.text(result.summary),
-        observation=_observation(ctx, ready, output),
+        summary=result.summary,
+        observation=_observation(ctx, ready, result.output),
     )
 
 
@@ -131,6 +119,7 @@ def _action_context(ctx: RunContext, call: CallState, ready: Ready) -> ActionCon
         web_search_endpoint=ctx.ports.web_search_endpoint,
         adapters={name: ctx.ports.adapters[name] for name in declared},
         _state=ctx.state,
+        _export=save_state,
     )
 
 
@@ -171,16 +160,9 @@ def _observation(ctx: RunContext, ready: Ready, output: Any) -> str:
     return text
 
 
-def _failed(
-    ctx: RunContext, call: CallState, ready: Ready, where: dict[str, int], kind: OutcomeKind, error: str
-) -> None:
-    call.outcome = _failure(kind, ready.action.name, error)
-    _count(ctx, call, ready, where, ok=False, output=None)
-
-
-def _failure(kind: OutcomeKind, name: str, error: str) -> CallOutcome:
-    text = f"{name} failed: {error}"
-    return CallOutcome(kind=kind, ok=False, summary=text[:120], error=error, observation=text)
+def _failure(tried: Tried, name: str) -> CallOutcome:
+    text = f"{name} failed: {tried.error}"
+    return CallOutcome(kind=tried.end, ok=False, summary=text[:120], error=tried.error, observation=text)
 
 
 def _count(ctx: RunContext, call: CallState, ready: Ready, where: dict[str, int], *, ok: bool, output: Any) -> None:

@@ -5,17 +5,34 @@ from __future__ import annotations
 from agrun_wasm.contracts.errors import ProviderError
 from agrun_wasm.contracts.model import ModelEvent, ModelReply, ModelRequest, ReasoningDelta, TextDelta, ToolArgsDelta
 from agrun_wasm.loop.budget import book
+from agrun_wasm.loop.checkpoints import Codec
 from agrun_wasm.loop.context import RunContext
 from agrun_wasm.loop.waiting import bounded
 from agrun_wasm.providers.retry import collect_reply
 from agrun_wasm.text.redaction import StreamRedactor
 
+_REPLY = Codec(write=ModelReply.to_json, read=ModelReply.from_json)
 
-async def call_model(ctx: RunContext, request: ModelRequest, *, shown: bool) -> ModelReply:
+
+async def call_model(ctx: RunContext, request: ModelRequest, *, shown: bool, key: str | None = None) -> ModelReply:
     """The reply. `shown`: its text is streamed as the answer it may be, and is what a stop leaves as partial text.
 
-    Raises ProviderError when retries are used up, Stopped and DeadlineReached.
+    `key` names the call in the journal; without one it is the next in the run's sequence. Raises ProviderError when
+    retries are used up, Stopped and DeadlineReached.
     """
+    key = key or ctx.new_model_call()
+    if shown:
+        ctx.streamed, ctx.state.partial_text = False, ""
+    reply = await ctx.checkpoints.once(key, lambda: _asked(ctx, request, shown=shown), _REPLY)
+    if shown and ctx.state.partial_text != reply.text:  # a recorded reply is shown at once
+        ctx.emit("text-delta", text=reply.text)
+        ctx.streamed, ctx.state.partial_text = True, reply.text
+    book(ctx, reply.usage)
+    return reply
+
+
+async def _asked(ctx: RunContext, request: ModelRequest, *, shown: bool) -> ModelReply:
+    """One call on the wire, with its retries; redacted, since what it gives may be saved."""
     stream = _Stream(ctx, shown=shown)
 
     def on_retry(attempt: int, delay_ms: float, error: ProviderError) -> None:
@@ -40,7 +57,6 @@ async def call_model(ctx: RunContext, request: ModelRequest, *, shown: bool) -> 
         if shown:
             ctx.streamed = bool(stream.pieces)
             ctx.state.partial_text = "".join(stream.pieces)
-    book(ctx, reply.usage)
     return _redacted(ctx, reply)
 
 

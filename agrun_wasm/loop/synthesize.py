@@ -40,21 +40,23 @@ async def synthesize(ctx: RunContext, plan: PlanDecision, calls: list[CallState]
     room = asyncio.Semaphore(ctx.config.max_section_parallel)
     overview = "\n".join(_overview(call) for call in calls)
 
-    async def section(call: CallState) -> _Part:
-        part = _ready_made(ctx, call) or await _write(ctx, room, _section_request(ctx, call))
+    async def section(call: CallState, key: str) -> _Part:
+        part = _ready_made(ctx, call) or await _write(ctx, room, _section_request(ctx, call), key)
         _done(ctx, call.index or 0, part)
         return part
 
-    async def around(purpose: Literal["intro", "outro"], prompt: str | None) -> str | None:
+    async def around(purpose: Literal["intro", "outro"], prompt: str | None, key: str) -> str | None:
         if prompt is None:
             return None
-        part = await _write(ctx, room, _request(ctx, purpose, prompt, f"Results, one line each:\n{overview}"))
+        part = await _write(ctx, room, _request(ctx, purpose, prompt, f"Results, one line each:\n{overview}"), key)
         _done(ctx, purpose, part)
         return part.text
 
-    frame = asyncio.ensure_future(_both(around("intro", intro_prompt), around("outro", outro_prompt)))
+    # Keys in the order of the text, whatever order the calls are made in: who resumes counts the same way.
+    first, last, *keys = [ctx.new_model_call() for _ in range(len(calls) + 2)]
+    frame = asyncio.ensure_future(_both(around("intro", intro_prompt, first), around("outro", outro_prompt, last)))
     try:
-        parts = await _all([section(call) for call in calls])
+        parts = await _all([section(call, key) for call, key in zip(calls, keys, strict=True)])
         intro, outro = await frame
     finally:
         await _end([frame])
@@ -103,12 +105,12 @@ def _ready_made(ctx: RunContext, call: CallState) -> _Part | None:
     return None
 
 
-async def _write(ctx: RunContext, room: asyncio.Semaphore, request: ModelRequest) -> _Part:
+async def _write(ctx: RunContext, room: asyncio.Semaphore, request: ModelRequest, key: str) -> _Part:
     async with room:
         if out_of_budget(ctx):
             return _Part("", failure="the budget was spent")
         try:
-            reply = await call_model(ctx, request, shown=False)
+            reply = await call_model(ctx, request, shown=False, key=key)
         except ProviderError as error:
             return _Part("", failure=f"{error.code}: {ctx.ports.redactor.text(error.message)}")
     text = clean_part(reply.text)

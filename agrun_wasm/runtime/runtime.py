@@ -10,8 +10,8 @@ from agrun_wasm.contracts.config import RuntimeConfig
 from agrun_wasm.contracts.errors import ConfigInvalid
 from agrun_wasm.contracts.naming import did_you_mean
 from agrun_wasm.contracts.policy import PolicyDecision
-from agrun_wasm.contracts.ports import Clock, Fetch, Ids, Store
-from agrun_wasm.contracts.request import RunInput, Turn
+from agrun_wasm.contracts.ports import Clock, Fetch, Ids, Journal, Store
+from agrun_wasm.contracts.request import PastTurn, RunInput
 from agrun_wasm.contracts.result import RunResult
 from agrun_wasm.contracts.state import RunState
 from agrun_wasm.loop.budget import new_budgets
@@ -37,7 +37,7 @@ from agrun_wasm.runtime.results import result_of
 from agrun_wasm.runtime.secrets import Secrets
 from agrun_wasm.runtime.sessions import Busy, Session, Sessions
 from agrun_wasm.runtime.starting import NewRun, ResumedRun, RunStart
-from agrun_wasm.session.saved import load_state, save_state
+from agrun_wasm.session.saved import load_state
 from agrun_wasm.skills.skill import Skill
 from agrun_wasm.text.shorten import words_of
 
@@ -45,9 +45,9 @@ from agrun_wasm.text.shorten import words_of
 class Runtime:
     """An agent runtime over one composition.
 
-    Keywords are the keys of RuntimeConfig in either spelling, and the ports: `fetch`, `store`, `clock`, `ids`,
-    `hooks`, `adapters`. `config` takes a saved config as a mapping or a RuntimeConfig instead. Raises CONFIG_INVALID
-    and COMPOSITION_INVALID; nothing is contacted before a run.
+    Keywords are the keys of RuntimeConfig in either spelling, and the ports: `fetch`, `store`, `journal`,
+    `clock`, `ids`, `hooks`, `adapters`. `config` takes a saved config as a mapping or a RuntimeConfig instead. Raises
+    CONFIG_INVALID and COMPOSITION_INVALID; nothing is contacted before a run.
     """
 
     def __init__(
@@ -56,6 +56,7 @@ class Runtime:
         *,
         fetch: Fetch | None = None,
         store: Store | None = None,
+        journal: Journal | None = None,
         clock: Clock | None = None,
         ids: Ids | None = None,
         hooks: Mapping[str, Any] | None = None,
@@ -63,7 +64,7 @@ class Runtime:
         **keys: Any,
     ) -> None:
         self.config = read_config(config, keys)
-        check_ports(fetch=fetch, store=store, clock=clock, ids=ids)
+        check_ports(fetch=fetch, store=store, journal=journal, clock=clock, ids=ids)
         check_sources(self.config.skill_sources)
         self.clock = clock or default_clock()
         self._ids = ids or default_ids()
@@ -75,7 +76,7 @@ class Runtime:
         self._fetch = fetch or self._own_fetch
         self._surface = self._compose(())
         self.provider_config = self._secrets.provider_config()
-        self.ports = self._run_ports(store)
+        self.ports = self._run_ports(store, journal)
         _check_pricing(self.config, self.provider_config.model)
         self.sessions = Sessions(store, self._ids)
         self.used_approvals: set[str] = set()
@@ -190,11 +191,7 @@ class Runtime:
                 loaded.append(Skill.from_files(files, trust_tools=getattr(source, "trust_tools", False) is True))
         return self._compose(tuple(loaded))
 
-    def _run_ports(self, store: Store | None) -> RunPorts:
-        async def save(state: RunState) -> None:
-            if store is not None:
-                await store.save_run(state.run_id, save_state(state))
-
+    def _run_ports(self, store: Store | None, journal: Journal | None) -> RunPorts:
         return RunPorts(
             provider=create_provider(self.provider_config, self.config.providers, self._fetch, self.clock),
             provider_config=self.provider_config,
@@ -208,7 +205,8 @@ class Runtime:
                 for plugin in self.config.plugins
                 for action in plugin.actions
             },
-            save=None if store is None else save,
+            save_run=None if store is None else store.save_run,
+            journal=journal,
             web_search_endpoint=getattr(self.config.web_search, "endpoint", None),
         )
 
@@ -219,7 +217,7 @@ class Runtime:
     def _compose(self, loaded: tuple[Skill, ...]) -> Surface:
         return compose_surface(self.config, HostParts(self._fetch, self.clock, self._adapters, loaded))
 
-    def new_state(self, asked: RunInput, session_id: str, history: list[Turn]) -> RunState:
+    def new_state(self, asked: RunInput, session_id: str, history: list[PastTurn]) -> RunState:
         return RunState(
             run_id=self._ids.new("run"),
             session_id=session_id,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from agrun_wasm.contracts.errors import SessionBusy, StateInvalid
 from agrun_wasm.contracts.ports import Ids, Store
-from agrun_wasm.contracts.request import Turn
+from agrun_wasm.contracts.request import PastTurn
 from agrun_wasm.contracts.result import RunResult
 from agrun_wasm.contracts.state import RunState
 from agrun_wasm.contracts.validation import parse
@@ -37,7 +37,7 @@ class Session:
     async def run(self, input: Input) -> RunResult:  # noqa: A002
         return await self._runtime.run(input, session=self.id, busy=self._busy)
 
-    async def history(self) -> list[Turn]:
+    async def history(self) -> list[PastTurn]:
         """The turns so far."""
         return [turn.clone() for turn in await self._runtime.sessions.history(self.id)]
 
@@ -49,7 +49,7 @@ class Sessions:
         self._store = store
         self._ids = ids
         self._locks: dict[str, asyncio.Lock] = {}
-        self._histories: dict[str, list[Turn]] = {}
+        self._histories: dict[str, list[PastTurn]] = {}
         self._runs: set[Run] = set()
         #: ids drawn for runs that named no session: nothing of them is kept once they are over
         self._unnamed: set[str] = set()
@@ -91,7 +91,7 @@ class Sessions:
             self._locks.pop(session_id, None)
             self._histories.pop(session_id, None)
 
-    async def history(self, session_id: str) -> list[Turn]:
+    async def history(self, session_id: str) -> list[PastTurn]:
         """The session's turns; a store is asked each time, since others may write to it."""
         if self._store is None:
             return self._histories.setdefault(session_id, [])
@@ -99,7 +99,7 @@ class Sessions:
         where = f"store: the saved history of session {session_id!r}"
         if not isinstance(saved, list | None):
             raise StateInvalid(f"{where} must be a list")
-        return [parse(Turn, turn, where, StateInvalid) for turn in saved or []]
+        return [parse(PastTurn, turn, where, StateInvalid) for turn in saved or []]
 
     async def close_turn(self, state: RunState) -> None:
         """Enters a run that is over into its session's history."""
@@ -107,6 +107,8 @@ class Sessions:
             return
         # Another run of the session may have ended while this one waited for a person.
         before = await self.history(state.session_id) or state.history
+        if any(turn.run_id == state.run_id for turn in before):
+            return  # entered before the process ended, and the run has come to its end again
         turns = [*before, *turns_of(state)]
         if self._store is None:
             self._histories[state.session_id] = turns

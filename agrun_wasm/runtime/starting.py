@@ -19,8 +19,8 @@ from agrun_wasm.loop.context import RunContext
 from agrun_wasm.runtime.results import result_of
 from agrun_wasm.runtime.run import EventLog, Run
 from agrun_wasm.runtime.sessions import Busy
-from agrun_wasm.session.approvals import Resolution, check_answers
-from agrun_wasm.session.saved import load_state
+from agrun_wasm.session.approvals import check_answers, resolve
+from agrun_wasm.session.saved import load_state, save_state
 
 if TYPE_CHECKING:
     from agrun_wasm.runtime.runtime import Runtime
@@ -58,9 +58,9 @@ class NewRun:
         return self._runtime.new_state(self._asked, session_id, history)
 
     async def drive(self, context: RunContext) -> None:
-        from agrun_wasm.loop import drive
+        from agrun_wasm.loop.drive import drive
 
-        await drive.start(context)
+        await drive(context)
 
 
 class ResumedRun:
@@ -77,7 +77,7 @@ class ResumedRun:
         self._saved = saved
         self._decisions = decisions
         self._extend = extend
-        self._resolutions: list[Resolution] = []
+        self._interrupted = False
 
     async def enter_session(self) -> str:
         state = await self._load()
@@ -90,17 +90,22 @@ class ResumedRun:
         for approval_id in self._decisions:
             if approval_id in runtime.used_approvals:
                 raise ApprovalInvalid(f"approval {approval_id!r} was already used", reason="used")
-        self._resolutions = check_answers(state, self._decisions, runtime.clock.now())
+        resolutions = check_answers(state, self._decisions, runtime.clock.now())
         check_resumable(state)
         extend_budgets(state, self._extend, priced=runtime.has_price)
-        for resolution in self._resolutions:
-            await self._use(resolution.approval.approval_id)
+        self._interrupted = state.status == "running"
+        _reopen(state)
+        resolve(state, resolutions)
+        await self._use([resolution.approval.approval_id for resolution in resolutions], state)
         return state
 
     async def drive(self, context: RunContext) -> None:
-        from agrun_wasm.loop import drive
+        from agrun_wasm.loop.drive import drive
 
-        await drive.resume(context, self._resolutions)
+        if self._interrupted:  # nobody knows what was streamed of the call that was cut
+            context.streamed = True
+            context.supersede("the run goes on after an interruption")
+        await drive(context)
 
     async def _load(self) -> RunState:
         saved = self._saved
@@ -114,11 +119,21 @@ class ResumedRun:
             saved = found
         return load_state(saved)
 
-    async def _use(self, approval_id: str) -> None:
+    async def _use(self, approval_ids: list[str], state: RunState) -> None:
+        """From here on the answers count, whatever becomes of this process: they are used, and saved with the run."""
         store = self._runtime.store
-        if store is not None and not await store.use_approval(approval_id):
-            raise ApprovalInvalid(f"approval {approval_id!r} was already used", reason="used")
-        self._runtime.used_approvals.add(approval_id)
+        if store is not None and approval_ids:
+            used = await store.use_approvals(approval_ids, state.run_id, save_state(state))
+            if used is not None:
+                raise ApprovalInvalid(f"approval {used!r} was already used", reason="used")
+        self._runtime.used_approvals.update(approval_ids)
+
+
+def _reopen(state: RunState) -> None:
+    state.status = "running"
+    state.output = None
+    state.error = None
+    state.final_answer_source = None
 
 
 class RunStart:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from agrun_wasm.contracts.request import Part, TextPart, Turn
+from agrun_wasm.contracts.request import Part, PastTurn, TextPart, Turn
 from agrun_wasm.contracts.state import RunState
 
 
-def turns_of(state: RunState) -> list[Turn]:
+def turns_of(state: RunState) -> list[PastTurn]:
     """What a run that is over adds to its session: its prompt, and what the user was told.
 
     A failed run leaves no turn. A stopped one leaves the prompt and what had been written by then (2.8).
@@ -20,7 +20,7 @@ def turns_of(state: RunState) -> list[Turn]:
     turns = [*state.request.conversation, Turn(role="user", parts=asked)]
     if told:
         turns.append(Turn(role="assistant", parts=[TextPart(type="text", text=told)]))
-    return turns
+    return [PastTurn(role=turn.role, parts=turn.parts, run_id=state.run_id) for turn in turns]
 
 
 def closes_turn(state: RunState) -> bool:

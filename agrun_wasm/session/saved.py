@@ -1,14 +1,19 @@
-"""Saved states: JSON to RunState and back, with the version checked first. Rules: document 2, 2.5 State."""
+"""Saved states: RunState to JSON and back, with the version checked first. Rules: document 2, 2.5 State."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any
 
+from agrun_wasm.contracts.base import Contract
 from agrun_wasm.contracts.errors import StateInvalid, StateVersionUnsupported
+from agrun_wasm.contracts.model import Message
 from agrun_wasm.contracts.state import SCHEMA_VERSION, RunState
 from agrun_wasm.contracts.validation import parse
+from agrun_wasm.session.archive import SLOTS, archive_of, unarchive
+from agrun_wasm.session.repair import repair
 
 
 def load_state(saved: Mapping[str, Any] | str) -> RunState:
@@ -27,9 +32,64 @@ def load_state(saved: Mapping[str, Any] | str) -> RunState:
             f"state: schemaVersion {version} is newer than {SCHEMA_VERSION}, the newest this version reads",
             hint="Update agrun-wasm, or resume with the version that wrote the state.",
         )
-    return parse(RunState, copy, "state", StateInvalid)
+    archive = unarchive(copy)
+    state = parse(RunState, copy, "state", StateInvalid)
+    state.archived.update(archive)
+    repair(state)
+    return state
 
 
 def save_state(state: RunState) -> dict[str, Any]:
-    """The state as JSON; it shares nothing with the run."""
-    return state.to_json()
+    """The state as JSON; it shares nothing with the run. A long run's oldest entries stand in `archive`."""
+    return Saver().save(state)
+
+
+class Saver:
+    """Saves one run's state again and again: an entry of its growing lists is turned into JSON once.
+
+    What it gives shares nothing with the run, but entries with what it gave before: a store reads it, and changes
+    nothing.
+    """
+
+    def __init__(self) -> None:
+        self._made: dict[str, dict[int, tuple[Any, Any]]] = {}
+
+    def save(self, state: RunState) -> dict[str, Any]:
+        bare: Any = state.model_copy(update={"transcript": []})
+        for slot in SLOTS.values():
+            bare = _with(bare, slot.path, [])
+        saved: dict[str, Any] = bare.to_json()
+        saved["transcript"] = self._listed("transcript", state.transcript)
+        for name, slot in SLOTS.items():
+            entries = slot.entries(state)
+            *path, last = slot.keys
+            parent = saved
+            for key in path:
+                parent = parent[key]
+            parent[last] = self._listed(name, entries[slot.archived(len(entries)) :])
+        if archive := archive_of(state):
+            saved["archive"] = archive
+        return saved
+
+    def _listed(self, name: str, entries: list[Any]) -> list[Any]:
+        before = self._made.get(name, {})
+        made: dict[int, tuple[Any, Any]] = {}
+        for entry in entries:
+            known = before.get(id(entry))
+            if known is None or known[0] is not entry:  # an id is used again once its object is gone
+                known = (entry, _as_json(entry))
+            made[id(entry)] = known
+        self._made[name] = made
+        return [made[id(entry)][1] for entry in entries]
+
+
+def _as_json(entry: Any) -> Any:
+    if isinstance(entry, Message):
+        return entry.to_short_json()
+    return entry.to_json() if isinstance(entry, Contract) else deepcopy(entry)
+
+
+def _with(model: Contract, path: tuple[str, ...], value: list[Any]) -> Contract:
+    name, *rest = path
+    changed = _with(getattr(model, name), tuple(rest), value) if rest else value
+    return model.model_copy(update={name: changed})

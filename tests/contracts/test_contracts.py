@@ -34,10 +34,14 @@ async def golden_run() -> dict[str, Any]:
     return result.state
 
 
-@pytest.mark.parametrize("version", sorted(SCHEMA_CHANGES))
-def test_every_saved_version_still_loads(version: int) -> None:
-    saved = json.loads((GOLDEN / f"state-v{version}.json").read_text(encoding="utf-8"))
-    state = load_state(saved)
+def test_every_version_has_a_golden_file() -> None:
+    assert all((GOLDEN / f"state-v{version}.json").exists() for version in SCHEMA_CHANGES)
+
+
+@pytest.mark.parametrize("file", sorted(path.name for path in GOLDEN.glob("state-v*.json")))
+def test_everything_that_was_ever_saved_still_loads(file: str) -> None:
+    """Keys with a default came later without a new version: those files stand beside their version's own."""
+    state = load_state(json.loads((GOLDEN / file).read_text(encoding="utf-8")))
     assert state.approvals.pending[0].policy.action_name == "send"
     assert state.tool_context.history[0].output == {"sum": 3}
 

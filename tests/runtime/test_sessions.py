@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -11,7 +10,8 @@ import pytest
 from agrun_wasm import ApprovalInvalid, Runtime, SessionBusy, StateInvalid, StateVersionUnsupported
 from agrun_wasm.contracts.model import Finished, TextDelta, TokenUsage
 from tests.clock import FakeClock
-from tests.kit import adder, calls, scripted
+from tests.kit import CountedIds, adder, calls, scripted
+from tests.stores import MemoryStore
 
 ADD = ("add", {"a": 2, "b": 3})
 
@@ -81,38 +81,14 @@ async def test_runs_without_a_session_leave_nothing_behind() -> None:
 
 
 async def test_two_runtimes_over_one_store_see_each_others_turns() -> None:
-    store = MemoryStore()
-    one, _ = scripted([{"text": "first"}, {"text": "third"}], store=store)
-    two, provider = scripted([{"text": "second"}], store=store)
+    store, ids = MemoryStore(), CountedIds()
+    one, _ = scripted([{"text": "first"}, {"text": "third"}], store=store, ids=ids)
+    two, provider = scripted([{"text": "second"}], store=store, ids=ids)
     await one.session("s").run("a")
     await two.session("s").run("b")
     await one.session("s").run("c")
     assert [m.text for m in provider.requests[0].messages] == ["a", "first", "b"]
     assert [turn.text() for turn in await two.session("s").history()] == ["a", "first", "b", "second", "c", "third"]
-
-
-class MemoryStore:
-    def __init__(self) -> None:
-        self.runs: dict[str, Mapping[str, Any]] = {}
-        self.sessions: dict[str, list[Any]] = {}
-        self.used: set[str] = set()
-
-    async def save_run(self, run_id: str, state: Mapping[str, Any]) -> None:
-        self.runs[run_id] = state
-
-    async def load_run(self, run_id: str) -> Mapping[str, Any] | None:
-        return self.runs.get(run_id)
-
-    async def save_session(self, session_id: str, history: list[Any]) -> None:
-        self.sessions[session_id] = history
-
-    async def load_session(self, session_id: str) -> list[Any] | None:
-        return self.sessions.get(session_id)
-
-    async def use_approval(self, approval_id: str) -> bool:
-        fresh = approval_id not in self.used
-        self.used.add(approval_id)
-        return fresh
 
 
 async def test_a_store_resumes_by_run_id_and_an_approval_is_used_once_per_store() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from agrun_wasm import ApprovalInvalid, ConfigInvalid, Runtime
 from tests.kit import adder, calls, scripted
+from tests.stores import MemoryStore
 
 ASKS = {"actions": [adder(tier=1)]}
 
@@ -98,32 +99,8 @@ async def test_what_is_asked_is_complete_and_derives_from_the_run() -> None:
     assert [a["argsHash"] for a in again.output["approvals"]] == [first["argsHash"], second["argsHash"]]  # type: ignore[index]
 
 
-class CountingStore:
-    """A store that knows which approvals were used, whatever runtime asks."""
-
-    def __init__(self) -> None:
-        self.used: set[str] = set()
-        self.runs: dict[str, Any] = {}
-
-    async def save_run(self, run_id: str, state: Any) -> None:
-        self.runs[run_id] = state
-
-    async def load_run(self, run_id: str) -> Any:
-        return self.runs.get(run_id)
-
-    async def save_session(self, session_id: str, history: list[Any]) -> None: ...
-
-    async def load_session(self, session_id: str) -> None:
-        return None
-
-    async def use_approval(self, approval_id: str) -> bool:
-        fresh = approval_id not in self.used
-        self.used.add(approval_id)
-        return fresh
-
-
 async def test_an_approval_is_used_once_per_store() -> None:
-    store = CountingStore()
+    store = MemoryStore()
     runtime, state, ids = await blocked(store=store)
     await runtime.resume(state, {ids[0]: "approve"})
     fresh, _ = scripted([{"text": "ok"}], store=store, **ASKS)
@@ -143,7 +120,7 @@ async def test_a_resume_by_id_after_another_one_does_not_run_the_call_again() ->
         await asyncio.sleep(0)
         return "paid"
 
-    runtime, state, ids = await blocked(store=CountingStore(), actions=[adder(tier=1, execute=pay)])
+    runtime, state, ids = await blocked(store=MemoryStore(), actions=[adder(tier=1, execute=pay)])
     both = await asyncio.gather(
         *(runtime.resume(state["runId"], {ids[0]: "approve"}) for _ in range(2)), return_exceptions=True
     )

@@ -117,7 +117,7 @@ def test_the_budget_is_kept_where_the_last_cycle_leaves_room(sizes: list[list[in
 @settings(deadline=None)
 @given(st.lists(st.lists(st.integers(0, 900), min_size=1, max_size=3), min_size=1, max_size=14), budgets)
 def test_compaction_on_the_way_is_never_undone(sizes: list[list[int]], budget: dict[str, Any]) -> None:
-    """Cycle by cycle: what was shown short stays short, and every cycle is shown whole, short, in a line, or counted."""
+    """Cycle by cycle: what is short stays short, and every cycle is shown whole, short, in a line, or counted."""
     state = state_of([])
     transcript = Transcript(state, ContextBudget(**budget))
     gone: set[int] = set()
