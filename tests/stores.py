@@ -8,7 +8,7 @@ from typing import Any
 
 
 class MemoryStore:
-    """The Store port. `saves` is every state that was saved, in order, as text."""
+    """The Store port. `saves` is every state that could have been loaded, in order, as text."""
 
     def __init__(self) -> None:
         self.runs: dict[str, Any] = {}
@@ -17,9 +17,15 @@ class MemoryStore:
         self.saves: list[str] = []
 
     async def save_run(self, run_id: str, state: Mapping[str, Any]) -> None:
-        text = json.dumps(state, ensure_ascii=False, allow_nan=False)
-        self.saves.append(text)
-        self.runs[run_id] = json.loads(text)
+        self.runs[run_id] = json.loads(json.dumps(state, allow_nan=False))
+        self._note(run_id)
+
+    async def add_to_run(self, run_id: str, entry: Mapping[str, Any]) -> None:
+        self.runs[run_id]["journal"].append(json.loads(json.dumps(entry, allow_nan=False)))
+        self._note(run_id)
+
+    def _note(self, run_id: str) -> None:
+        self.saves.append(json.dumps(self.runs[run_id], ensure_ascii=False))
 
     async def load_run(self, run_id: str) -> Mapping[str, Any] | None:
         return self.runs.get(run_id)

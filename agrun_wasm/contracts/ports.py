@@ -89,9 +89,17 @@ class Store(Protocol):
     """Saved states by run id, sessions by session id, and which approvals were used. All values are JSON; a store reads
     what it is given and changes nothing of it."""
 
-    async def save_run(self, run_id: str, state: Mapping[str, Any]) -> None: ...
+    async def save_run(self, run_id: str, state: Mapping[str, Any]) -> None:
+        """Saves a run's state whole, in place of the one before and of what was added to that one's journal."""
+        ...
 
-    async def load_run(self, run_id: str) -> Mapping[str, Any] | None: ...
+    async def add_to_run(self, run_id: str, entry: Mapping[str, Any]) -> None:
+        """Adds an entry to the `journal` list of the saved state; far smaller, and far more often, than a state."""
+        ...
+
+    async def load_run(self, run_id: str) -> Mapping[str, Any] | None:
+        """The state that was saved last, its `journal` followed by the entries that were added to it, in order."""
+        ...
 
     async def save_session(self, session_id: str, history: list[Any]) -> None: ...
 

@@ -46,6 +46,7 @@ class ToolRecord(Contract):
     action_name: str
     plan_index: int | None = None
     output: Any = None
+    cycle: int = 0
 
 
 class ToolContext(Contract):
@@ -213,13 +214,14 @@ class CycleState(Contract):
     orient: dict[str, Any] = {}
 
 
-class JournalState(Contract):
-    """What happened after the state was saved whole: the steps that were announced, and what finished calls gave.
+class JournalEntry(Contract):
+    """What happened after the state was saved whole: steps that were announced, and what finished calls gave.
 
     Whoever goes on from the state is given these results instead of calling again, and announces nothing twice.
     """
 
     seq: int
+    deadline_left_ms: float | None = None
     steps: list[RunEvent] = []
     #: by the call's key
     finished: dict[str, Any] = {}
@@ -259,10 +261,10 @@ class RunState(Contract):
     final_answer_source: AnswerSource | None = None
     error: ErrorInfo | None = None
     partial_text: str = ""
-    journal: JournalState | None = None
-    #: what session/archive has packed of the lists above, by its names; in a saved state it stands for those entries
-    _archived: dict[str, list[str]] = PrivateAttr(default_factory=dict)
+    journal: list[JournalEntry] = []
+    #: chunks that session/archive has made of the lists above; in a saved state they stand for those entries
+    _archived: list[str] = PrivateAttr(default_factory=list)
 
     @property
-    def archived(self) -> dict[str, list[str]]:
+    def archived(self) -> list[str]:
         return self._archived

@@ -21,7 +21,7 @@ async def ask(ctx: RunContext, asked: list[tuple[CallState, Ready, PolicyDecisio
             ctx.state, sequence_id=call.sequence_id, args=ready.args, decision=decision, expires_at=expires_at
         )
         call.approval_id = approval.approval_id
-    await ctx.save()
+    await ctx.checkpoints.save()
     announce_pending(ctx, key)
 
 

@@ -13,7 +13,7 @@ from agrun_wasm.actions.definition import Action
 from agrun_wasm.actions.host_code import call_host
 from agrun_wasm.actions.protocol import ActionResult, ProtocolError, read_result
 from agrun_wasm.contracts.effects import effects_from_json, effects_to_json
-from agrun_wasm.loop.checkpoints import Codec
+from agrun_wasm.loop.checkpoints import Codec, Keep
 from agrun_wasm.loop.context import RunContext
 from agrun_wasm.loop.waiting import DeadlineReached, Stopped, TimedOut, bounded
 from agrun_wasm.text.shorten import words_of
@@ -33,15 +33,23 @@ class Tried(NamedTuple):
 async def try_call(ctx: RunContext, action: Action, context: ActionContext, args: dict[str, Any]) -> Tried:
     """Runs the action, or gives what the journal holds for this call. Raises Stopped only."""
     if action.built_in is not None and action.permission.effect in _WITHIN_THE_RUN:
-        return await _run(ctx, action, context, args)
-    return await ctx.checkpoints.once(context.idempotency_key, lambda: _run(ctx, action, context, args), _TRIED)
+        return await _run(ctx, action, context, args, lambda tried: tried)
+    key = context.idempotency_key
+    return await ctx.checkpoints.once(key, lambda keep: _run(ctx, action, context, args, keep), _TRIED)
 
 
-async def _run(ctx: RunContext, action: Action, context: ActionContext, args: dict[str, Any]) -> Tried:
-    redactor = ctx.ports.redactor
+async def _run(
+    ctx: RunContext, action: Action, context: ActionContext, args: dict[str, Any], keep: Keep[Tried]
+) -> Tried:
+    async def to_its_end() -> Tried:
+        try:
+            return keep(_read(ctx, action, await call_host(action.execute, context, args)))
+        except Exception as error:  # a host's action may fail in any way; the model is told, the run goes on
+            return keep(Tried("failed", error=ctx.ports.redactor.text(words_of(error))))
+
     try:
-        value = await bounded(
-            call_host(action.execute, context, args),
+        return await bounded(
+            to_its_end(),
             clock=ctx.clock,
             stop=ctx.stop.cuts_actions,
             timeout_ms=action.timeout_ms,
@@ -53,8 +61,12 @@ async def _run(ctx: RunContext, action: Action, context: ActionContext, args: di
         return Tried("timeout", error=f"it took longer than {action.timeout_ms} ms and was cancelled")
     except DeadlineReached:
         return Tried("deadline", error="the run's deadline passed while it ran")
-    except Exception as error:  # a host's action may fail in any way; the model is told, the run goes on
-        return Tried("failed", error=redactor.text(words_of(error)))
+    except Exception as error:  # cancelled from inside
+        return Tried("failed", error=ctx.ports.redactor.text(words_of(error)))
+
+
+def _read(ctx: RunContext, action: Action, value: Any) -> Tried:
+    redactor = ctx.ports.redactor
     try:
         result = read_result(value, built_in=action.built_in is not None)
     except ProtocolError as error:

@@ -12,9 +12,9 @@ from typing import Any
 
 from agrun_wasm.contracts.config import ProviderConfig, RuntimeConfig
 from agrun_wasm.contracts.events import DELTA_TYPES, DeltaType, RunEvent, StepType
-from agrun_wasm.contracts.ports import Clock, Journal, ModelProvider
+from agrun_wasm.contracts.ports import Clock, Journal, ModelProvider, Store
 from agrun_wasm.contracts.state import CycleState, RunState
-from agrun_wasm.loop.checkpoints import Checkpoints
+from agrun_wasm.loop.checkpoints import Checkpoints, Saves
 from agrun_wasm.loop.waiting import StopSignal
 from agrun_wasm.planner.prompt import PromptBuilder
 from agrun_wasm.planner.surface import Surface
@@ -38,8 +38,7 @@ class RunPorts:
     adapters: Mapping[str, Any] = field(default_factory=dict)
     #: adapters that each plugin's actions may see, by action name
     declared_adapters: Mapping[str, list[str]] = field(default_factory=dict)
-    #: saves a run's state, by its id, in a store
-    save_run: Callable[[str, dict[str, Any]], Awaitable[None]] | None = None
+    store: Store | None = None
     journal: Journal | None = None
     web_search_endpoint: str | None = None
 
@@ -61,14 +60,14 @@ class RunContext:
         self.transcript = Transcript(state, surface.config.context_budget)
         self.prompts = PromptBuilder(surface)
         self._publish = publish
-        self.checkpoints = Checkpoints(
-            state, write=self._write if ports.save_run else None, journal=ports.journal, settle=self.settle
-        )
+        self.checkpoints = Checkpoints(state, saves=self._saves(), journal=ports.journal, settle=self.settle)
         self._seq = state.seq
         left = state.budgets.deadline_left_ms
         self.deadline_at = None if left is None else ports.clock.now() + left
         #: has the stream shown the text that is the answer, or may yet be?
         self.streamed = False
+        #: did a process end in the middle of this run, perhaps in the middle of a text?
+        self.interrupted = False
 
     @property
     def config(self) -> RuntimeConfig:
@@ -95,7 +94,7 @@ class RunContext:
         event = RunEvent.made(self._seq, type_, state.run_id, state.cycles_started, self.ports.clock.now(), detail)
         if type_ not in DELTA_TYPES:
             state.steps.append(event)
-        self.checkpoints.add(event)
+        self.checkpoints.announce(event)
         self._publish(event)
 
     def new_model_call(self) -> str:
@@ -110,6 +109,12 @@ class RunContext:
             self.state.partial_text = ""
             self.emit("answer-superseded", reason=reason)
 
+    def supersede_unknown(self) -> None:
+        """Before a text of a run that goes on after an interruption: nobody knows what its readers saw of one."""
+        if self.interrupted:
+            self.interrupted, self.streamed = False, True
+            self.supersede("the run goes on after an interruption")
+
     def settle(self) -> None:
         """Writes into the state what the drive counts by itself; whoever shows or saves the state calls it first."""
         self.state.seq = self._seq
@@ -119,20 +124,22 @@ class RunContext:
     def deadline_passed(self) -> bool:
         return self.deadline_at is not None and self.clock.now() >= self.deadline_at
 
-    async def _write(self, document: dict[str, Any]) -> None:
-        save = self.ports.save_run
-        if save is not None:
-            await self.keep("state", lambda: save(self.state.run_id, document))
+    def _saves(self) -> Saves | None:
+        store, run_id = self.ports.store, self.state.run_id
+        if store is None:
+            return None
+        return Saves(
+            whole=lambda state: self.keep("state", lambda: store.save_run(run_id, state)),
+            entry=lambda entry: self.keep("journal", lambda: store.add_to_run(run_id, entry)),
+        )
 
-    async def save(self) -> None:
-        """Saves the state whole, where the process may end: before anyone is asked, and after each cycle."""
-        await self.checkpoints.save()
-
-    async def keep(self, what: str, write: Callable[[], Awaitable[None]]) -> None:
+    async def keep(self, what: str, write: Callable[[], Awaitable[None]]) -> bool:
         """Writes to the host's store. Its failure is noted in the diagnostics; it never costs the run or its result."""
         try:
             await write()
+            return True
         except Exception as error:
             _log.exception("the store failed to keep the %s of run %s", what, self.state.run_id)
             text = self.ports.redactor.text(words_of(error))
             self.state.diagnostics.setdefault("store", []).append({"what": what, "error": text})
+            return False

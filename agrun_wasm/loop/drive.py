@@ -76,7 +76,7 @@ async def _go_on(ctx: RunContext) -> Outcome:
         outcome = await _cycle(ctx)
         if not isinstance(outcome, GoOn):
             return outcome
-        await ctx.save()
+        await ctx.checkpoints.cycle_ended()
 
 
 async def _cycle(ctx: RunContext) -> Outcome:

@@ -89,7 +89,8 @@ def record(ctx: RunContext, call: CallState, key: str | None, effects: tuple[Eff
     before = {name: len(entries) for name, entries in lists.items()}
     if outcome.has_output:
         index = call.index if key == "planIndex" else None
-        entry = ToolRecord(action_name=call.call.action_name or "", plan_index=index, output=outcome.output)
+        name, cycle = call.call.action_name or "", ctx.state.cycles_started
+        entry = ToolRecord(action_name=name, plan_index=index, output=outcome.output, cycle=cycle)
         ctx.state.tool_context.history.append(entry)
         ctx.state.tool_context.last_result = entry
     apply_effects(ctx, effects)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from agrun_wasm.contracts.errors import ProviderError
 from agrun_wasm.contracts.model import ModelEvent, ModelReply, ModelRequest, ReasoningDelta, TextDelta, ToolArgsDelta
 from agrun_wasm.loop.budget import book
-from agrun_wasm.loop.checkpoints import Codec
+from agrun_wasm.loop.checkpoints import Codec, Keep
 from agrun_wasm.loop.context import RunContext
 from agrun_wasm.loop.waiting import bounded
 from agrun_wasm.providers.retry import collect_reply
@@ -23,41 +23,42 @@ async def call_model(ctx: RunContext, request: ModelRequest, *, shown: bool, key
     key = key or ctx.new_model_call()
     if shown:
         ctx.streamed, ctx.state.partial_text = False, ""
-    reply = await ctx.checkpoints.once(key, lambda: _asked(ctx, request, shown=shown), _REPLY)
+    reply = await ctx.checkpoints.once(key, lambda keep: _asked(ctx, request, keep, shown=shown), _REPLY)
     if shown and ctx.state.partial_text != reply.text:  # a recorded reply is shown at once
+        ctx.supersede_unknown()
         ctx.emit("text-delta", text=reply.text)
         ctx.streamed, ctx.state.partial_text = True, reply.text
     book(ctx, reply.usage)
     return reply
 
 
-async def _asked(ctx: RunContext, request: ModelRequest, *, shown: bool) -> ModelReply:
+async def _asked(ctx: RunContext, request: ModelRequest, keep: Keep[ModelReply], *, shown: bool) -> ModelReply:
     """One call on the wire, with its retries; redacted, since what it gives may be saved."""
+    if shown:
+        ctx.supersede_unknown()
     stream = _Stream(ctx, shown=shown)
 
     def on_retry(attempt: int, delay_ms: float, error: ProviderError) -> None:
         stream.restart()
         ctx.emit("model-retry", attempt=attempt, delayMs=delay_ms, code=error.code, purpose=request.purpose)
 
-    try:
-        reply = await bounded(
-            collect_reply(
-                lambda: ctx.ports.provider.stream(request),
-                retry=ctx.ports.provider_config.retry,
-                clock=ctx.clock,
-                on_delta=stream.on_delta,
-                on_retry=on_retry,
-            ),
+    async def whole() -> ModelReply:
+        reply = await collect_reply(
+            lambda: ctx.ports.provider.stream(request),
+            retry=ctx.ports.provider_config.retry,
             clock=ctx.clock,
-            stop=ctx.stop.cuts_model_calls,
-            deadline_at=ctx.deadline_at,
+            on_delta=stream.on_delta,
+            on_retry=on_retry,
         )
+        return keep(_redacted(ctx, reply))
+
+    try:
+        return await bounded(whole(), clock=ctx.clock, stop=ctx.stop.cuts_model_calls, deadline_at=ctx.deadline_at)
     finally:
         stream.close()
         if shown:
             ctx.streamed = bool(stream.pieces)
             ctx.state.partial_text = "".join(stream.pieces)
-    return _redacted(ctx, reply)
 
 
 class _Stream:

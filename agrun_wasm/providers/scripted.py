@@ -16,6 +16,7 @@ from agrun_wasm.contracts.errors import ConfigInvalid, ProviderError
 from agrun_wasm.contracts.model import (
     Finished,
     FinishReason,
+    Message,
     ModelEvent,
     ModelRequest,
     ReasoningDelta,
@@ -62,6 +63,9 @@ class ScriptedProvider:
         self._fill = fill
         self._now = now
         self._ids_given = 0
+        self._first_message: Message | None = None
+        self._looked_at = 0
+        self._used_ids: set[str] = set()
         self._unanswered: list[str] = []
         self.requests: list[ModelRequest] = []
 
@@ -148,12 +152,17 @@ class ScriptedProvider:
         return ToolCall(id=scripted.get("id") or self._new_id(request), name=scripted["name"], args_text=text)
 
     def _new_id(self, request: ModelRequest) -> str:
-        # A resumed run shows ids that an earlier instance gave.
-        used = {call.id for message in request.messages for call in message.tool_calls}
+        # A resumed run shows ids that an earlier instance gave. A history only grows: each message is looked at once.
+        messages = request.messages
+        first = messages[0] if messages else None
+        if first is not self._first_message or len(messages) < self._looked_at:
+            self._first_message, self._looked_at, self._used_ids = first, 0, set()
+        self._used_ids.update(call.id for message in messages[self._looked_at :] for call in message.tool_calls)
+        self._looked_at = len(messages)
         while True:
             self._ids_given += 1
             new = f"call_{self._ids_given}"
-            if new not in used:
+            if new not in self._used_ids:
                 return new
 
 

@@ -21,7 +21,7 @@ _HOOK_SPELLINGS = {"before_action": "beforeAction", "after_action": "afterAction
 #: port -> the methods it must have
 PORTS: dict[str, tuple[str, ...]] = {
     "fetch": ("open",),
-    "store": ("save_run", "load_run", "save_session", "load_session", "use_approvals"),
+    "store": ("save_run", "add_to_run", "load_run", "save_session", "load_session", "use_approvals"),
     "journal": ("once",),
     "clock": ("now", "sleep"),
     "ids": ("new",),

@@ -205,7 +205,7 @@ class Runtime:
                 for plugin in self.config.plugins
                 for action in plugin.actions
             },
-            save_run=None if store is None else store.save_run,
+            store=store,
             journal=journal,
             web_search_endpoint=getattr(self.config.web_search, "endpoint", None),
         )

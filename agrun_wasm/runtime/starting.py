@@ -92,6 +92,8 @@ class ResumedRun:
                 raise ApprovalInvalid(f"approval {approval_id!r} was already used", reason="used")
         resolutions = check_answers(state, self._decisions, runtime.clock.now())
         check_resumable(state)
+        if state.journal:
+            state.budgets.deadline_left_ms = state.journal[-1].deadline_left_ms
         extend_budgets(state, self._extend, priced=runtime.has_price)
         self._interrupted = state.status == "running"
         _reopen(state)
@@ -102,9 +104,7 @@ class ResumedRun:
     async def drive(self, context: RunContext) -> None:
         from agrun_wasm.loop.drive import drive
 
-        if self._interrupted:  # nobody knows what was streamed of the call that was cut
-            context.streamed = True
-            context.supersede("the run goes on after an interruption")
+        context.interrupted = self._interrupted
         await drive(context)
 
     async def _load(self) -> RunState:
@@ -176,7 +176,7 @@ class RunStart:
     async def _finish(self, context: RunContext) -> RunResult:
         """After the end, before anyone has the result: the session's history and the store."""
         await context.keep("session", lambda: self._runtime.sessions.close_turn(context.state))
-        await context.save()
+        await context.checkpoints.save()
         return result_of(context.state)
 
     def _leave(self, run: Run) -> None:

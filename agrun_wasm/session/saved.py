@@ -12,7 +12,7 @@ from agrun_wasm.contracts.errors import StateInvalid, StateVersionUnsupported
 from agrun_wasm.contracts.model import Message
 from agrun_wasm.contracts.state import SCHEMA_VERSION, RunState
 from agrun_wasm.contracts.validation import parse
-from agrun_wasm.session.archive import SLOTS, archive_of, unarchive
+from agrun_wasm.session.archive import LISTS, archive_of, open_entries, put, unarchive
 from agrun_wasm.session.repair import repair
 
 
@@ -34,7 +34,7 @@ def load_state(saved: Mapping[str, Any] | str) -> RunState:
         )
     archive = unarchive(copy)
     state = parse(RunState, copy, "state", StateInvalid)
-    state.archived.update(archive)
+    state.archived.extend(archive)
     repair(state)
     return state
 
@@ -56,17 +56,12 @@ class Saver:
 
     def save(self, state: RunState) -> dict[str, Any]:
         bare: Any = state.model_copy(update={"transcript": []})
-        for slot in SLOTS.values():
-            bare = _with(bare, slot.path, [])
+        for path in LISTS.values():
+            bare = _with(bare, path, [])
         saved: dict[str, Any] = bare.to_json()
         saved["transcript"] = self._listed("transcript", state.transcript)
-        for name, slot in SLOTS.items():
-            entries = slot.entries(state)
-            *path, last = slot.keys
-            parent = saved
-            for key in path:
-                parent = parent[key]
-            parent[last] = self._listed(name, entries[slot.archived(len(entries)) :])
+        for name, entries in open_entries(state).items():
+            put(saved, name, self._listed(name, entries))
         if archive := archive_of(state):
             saved["archive"] = archive
         return saved
@@ -86,7 +81,8 @@ class Saver:
 def _as_json(entry: Any) -> Any:
     if isinstance(entry, Message):
         return entry.to_short_json()
-    return entry.to_json() if isinstance(entry, Contract) else deepcopy(entry)
+    # A step's own to_json shares its detail; what is saved may be changed by whoever has it.
+    return Contract.to_json(entry) if isinstance(entry, Contract) else deepcopy(entry)
 
 
 def _with(model: Contract, path: tuple[str, ...], value: list[Any]) -> Contract:

@@ -159,4 +159,5 @@ async def test_a_model_as_result_is_its_json() -> None:
         "actionName": "count",
         "planIndex": None,
         "output": {"total": 3},
+        "cycle": 1,
     }
