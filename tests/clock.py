@@ -28,7 +28,6 @@ class FakeClock:
         self._now = start
         self._order = 0
         self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
-        self._driver: _Driver | None = None
 
     def now(self) -> float:
         return self._now
@@ -41,9 +40,7 @@ class FakeClock:
         woken: asyncio.Future[None] = loop.create_future()
         self._order += 1
         heapq.heappush(self._sleepers, (self._now + ms, self._order, woken))
-        if self._driver is None or self._driver.loop is not loop:
-            self._driver = _Driver(loop, self._wake_earliest)
-        self._driver.start()
+        _Driver.of(loop).start(self)
         await woken
 
     def advance(self, ms: float) -> None:
@@ -59,14 +56,15 @@ class FakeClock:
             woken.cancel()
         self._sleepers.clear()
 
-    def _wake_earliest(self) -> bool:
-        """Let time pass to the earliest sleeper that still waits; False when there is none."""
+    def wait_left(self) -> float | None:
+        """Milliseconds to the earliest sleeper that still waits; None when there is none."""
         while self._sleepers and self._sleepers[0][2].done():
             heapq.heappop(self._sleepers)
-        if not self._sleepers:
-            return False
+        return self._sleepers[0][0] - self._now if self._sleepers else None
+
+    def wake_earliest(self) -> None:
+        """Let time pass to the earliest sleeper."""
         self._pop()
-        return True
 
     def _pop(self) -> None:
         due, _, woken = heapq.heappop(self._sleepers)
@@ -76,21 +74,42 @@ class FakeClock:
 
 
 class _Driver:
-    """Turns with the loop, as a callback among its callbacks, and calls `move` whenever all else is quiet."""
+    """Turns with the loop, as a callback among its callbacks, and moves a clock whenever all else is quiet.
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, move: Callable[[], bool]) -> None:
-        self.loop = loop
-        self._move = move
+    One for all clocks of a loop: two would keep each other from ever finding it quiet.
+    """
+
+    @classmethod
+    def of(cls, loop: asyncio.AbstractEventLoop) -> _Driver:
+        driver: _Driver | None = getattr(loop, "_virtual_time", None)
+        if driver is None:
+            driver = cls(loop)
+            loop._virtual_time = driver  # type: ignore[attr-defined]  # it is to live and die with its loop
+        return driver
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._clocks: list[FakeClock] = []
         self._others: _Others = _ReadyQueue(loop) if hasattr(loop, "_ready") else _CountedCallbacks(loop)
         self._quiet = 0
         self._running = False
 
-    def start(self) -> None:
+    def start(self, clock: FakeClock) -> None:
         self._quiet = 0
+        if clock not in self._clocks:
+            self._clocks.append(clock)
         if not self._running:
             self._running = True
             self._others.watch()
             self._others.call_soon(self._turn)
+
+    def _move(self) -> bool:
+        """Moves the clock whose next sleeper has least to wait; False when nobody sleeps."""
+        waiting = [(left, clock) for clock in self._clocks if (left := clock.wait_left()) is not None]
+        self._clocks = [clock for _, clock in waiting]
+        if not waiting:
+            return False
+        min(waiting, key=lambda each: each[0])[1].wake_earliest()
+        return True
 
     def _turn(self) -> None:
         self._quiet = 0 if self._others.waiting() else self._quiet + 1
