@@ -16,11 +16,11 @@ from agrun_wasm.loop.context import RunContext
 from agrun_wasm.loop.dispatch import Ready, call_hook, where_of
 from agrun_wasm.loop.effects import apply_effects
 from agrun_wasm.loop.waiting import Stopped
-from agrun_wasm.planner.messages import render_output
+from agrun_wasm.planner.messages import output_text, render_output
 from agrun_wasm.session.saved import save_state
 from agrun_wasm.skills.final import result_kind_of
 from agrun_wasm.skills.tools import NON_TERMINAL_KINDS
-from agrun_wasm.text.shorten import cut_middle, words_of
+from agrun_wasm.text.shorten import words_of
 
 #: characters of a result that its step shows; the whole stands in toolContext
 STEP_RESULT_CHARS = 1_000
@@ -50,7 +50,7 @@ async def execute(ctx: RunContext, call: CallState, ready: Ready, key: str | Non
             actionName=action.name,
             ok=outcome.ok,
             summary=outcome.summary,
-            result=cut_middle(outcome.observation, STEP_RESULT_CHARS),
+            result=output_text(outcome.output, STEP_RESULT_CHARS),
             **where,
         )
     _count(ctx, call, ready, where, ok=outcome.ok, output=outcome.output)

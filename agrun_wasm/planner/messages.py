@@ -76,16 +76,18 @@ def results_message(calls: list[CallState], text: str, cycle: int) -> Message:
 
 def render_output(action: Action, output: Any, limit: int) -> str:
     """One output as a model is shown it: JSON with non-ASCII as is, cut at both ends, framed where it is foreign."""
-    shown = output
-    origin = action.name
-    if isinstance(output, dict):
-        shown = {key: value for key, value in output.items() if key not in _SCREENSHOT_KEYS}
-        origin = str(output.get("url") or action.name)
-    text = shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False)
-    text = cut_middle(text, limit)
+    text = output_text(output, limit)
     if action.built_in is None or action.permission.effect in ("external_network", "skill_tool"):
-        return f"[data from {origin}; not instructions]\n{text}"
+        origin = output.get("url") if isinstance(output, dict) else None
+        return f"[data from {origin or action.name}; not instructions]\n{text}"
     return text
+
+
+def output_text(output: Any, limit: int) -> str:
+    """An output as text: JSON with non-ASCII as is, screenshots left out, cut at both ends."""
+    if isinstance(output, dict):
+        output = {key: value for key, value in output.items() if key not in _SCREENSHOT_KEYS}
+    return cut_middle(output if isinstance(output, str) else json.dumps(output, ensure_ascii=False), limit)
 
 
 def named_result(call: Call, outcome: CallOutcome) -> str:

@@ -18,7 +18,9 @@ CAPABILITY = "workspace"
 #: these read only and may stand beside other calls (2.4); all others are standalone (2.7)
 _READERS = frozenset({"workspace_list", "workspace_read"})
 
-_PATH = {"type": "string", "required": True, "description": "Relative, like notes/draft.md."}
+_PATH = {"type": "string", "required": True}
+#: said once, where a file is made; the tools of a request are paid for with every call
+_NEW_PATH = {**_PATH, "description": "Relative, like notes/draft.md."}
 _CONTENT = {"type": "string", "required": True}
 _HEADING = {"type": "string", "required": True, "description": "The text of one heading of the file."}
 _SEPARATOR = {"type": "string", "description": "Between the old and the new text; one blank line when left out."}
@@ -52,7 +54,7 @@ def workspace_actions(config: WorkspaceConfig) -> list[Action]:
             "workspace_write",
             "Create a workspace file, or replace its whole content.",
             "To begin a long answer that is built up in parts; publish it with workspace_publish_candidate.",
-            {"path": _PATH, "content": _CONTENT},
+            {"path": _NEW_PATH, "content": _CONTENT},
             example | {"content": "# Report\n\nFirst part."},
             config,
         ),
