@@ -1,24 +1,33 @@
-"""The command `agrun`: a run in the terminal, and the built page served on this machine."""
+"""The command `agrun`: a run in the terminal, the built page served on this machine, and what a runtime is made of."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import Annotated
 
 import typer
 
-from agrun_wasm import AgrunError, RuntimeConfig, Skill
-from agrun_wasm.contracts.config import ProviderConfig
-from agrun_wasm.contracts.naming import did_you_mean
+from agrun_host import inspecting
+from agrun_host.options import (
+    PROVIDERS,
+    BaseUrl,
+    Bundled,
+    PlannerMode,
+    Profile,
+    Provider,
+    Skills,
+    TrustSkills,
+    config_of,
+    refuse,
+    skills_of,
+)
+from agrun_wasm import AgrunError
 
-if TYPE_CHECKING:  # what a command needs is imported when it runs: help comes at once
-    from agrun_host.terminal import Screen
+__all__ = ["EXIT_CODES", "PROVIDERS", "app", "main"]
 
 #: status -> exit code; 2 is a wrong command line or config
 EXIT_CODES = {"completed": 0, "failed": 1, "blocked": 3, "continuation": 4, "aborted": 130}
-#: the providers that a command line can name: the others are made of Python objects or live in a page
-PROVIDERS = ("offline", "openai", "openai-responses", "anthropic", "gemini", "openai-compatible")
 
 app = typer.Typer(
     help="An agent runtime in the terminal. Begin with: agrun run --help",
@@ -43,25 +52,14 @@ def about(
 @app.command()
 def run(
     prompt: Annotated[str, typer.Argument(help="What you ask.", metavar="PROMPT")],
-    provider: Annotated[
-        str,
-        typer.Option("--provider", "-p", metavar="NAME:MODEL", help="Who answers; see the examples above."),
-    ] = "offline",
-    base_url: Annotated[
-        str | None, typer.Option(metavar="URL", help="Where the provider's API is, if not at its usual place.")
-    ] = None,
+    provider: Provider = "offline",
+    base_url: BaseUrl = None,
     system: Annotated[str | None, typer.Option(metavar="TEXT", help="A persona for the run.")] = None,
-    skills: Annotated[
-        list[Path] | None,
-        typer.Option("--skill", metavar="DIR", help="A skill folder, or a folder of them; repeatable."),
-    ] = None,
-    trust_skills: Annotated[bool, typer.Option("--trust-skills", help="Let tools.py of these skills run.")] = False,
-    bundled: Annotated[
-        bool, typer.Option("--bundled/--no-bundled", help="Offer the skills that come with agrun.")
-    ] = True,
-    planner_mode: Annotated[
-        str, typer.Option(metavar="MODE", help="auto, native_tools or envelope (for models without tool calls).")
-    ] = "auto",
+    skills: Skills = None,
+    trust_skills: TrustSkills = False,
+    bundled: Bundled = True,
+    planner_mode: PlannerMode = "auto",
+    profile: Profile = "legacy",
     max_steps: Annotated[int, typer.Option(min=1, metavar="N", help="Planner cycles at most.")] = 8,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print events and the result as JSON, a line each; ask nobody.")
@@ -100,15 +98,15 @@ def run(
     screen = Screen()
     request = {"prompt": prompt, **({"system": system} if system else {})}
     try:
-        config = _config(provider, base_url, plannerMode=planner_mode, maxSteps=max_steps)
-        _check_provider(screen, config.provider_config())
-        offered = _skills(screen, skills or [], trust=trust_skills, bundled=bundled)
+        keys = {"plannerMode": planner_mode, "maxSteps": max_steps, "profile": profile}
+        config = config_of(screen, provider, base_url, **keys)
+        offered = skills_of(screen, skills, trust=trust_skills, bundled=bundled)
         runtime = Runtime(config.model_copy(update={"skills": offered}))
         if problem := missing_key(runtime.config):
-            _refuse(screen, problem)
+            refuse(screen, problem)
         result = run_as_json(runtime, request) if as_json else run_shown(runtime, request, screen)
     except AgrunError as error:
-        _refuse(screen, error.message, error.hint)
+        refuse(screen, error.message, error.hint)
     except KeyboardInterrupt:
         screen.note("stopped")
         raise typer.Exit(EXIT_CODES["aborted"]) from None
@@ -129,13 +127,18 @@ def serve(
     screen = Screen()
     page = directory or find_page()
     if page is None or not (page / "index.html").is_file():
-        _refuse(screen, f"there is no built page{f' in {page}' if page else ''}", "Run `python build.py web` first.")
+        refuse(screen, f"there is no built page{f' in {page}' if page else ''}", "Run `python build.py web` first.")
     try:
         serve_page(page, port, lambda address: print(f"The page is at {address} (Ctrl+C ends)", flush=True))
     except OSError as fault:
-        _refuse(
+        refuse(
             screen, f"port {port} cannot be used: {fault.strerror}", "Give another one with --port; 0 takes a free one."
         )
+
+
+app.command("describe")(inspecting.describe)
+app.command("inspect-prompt")(inspecting.inspect_prompt)
+app.command("surface")(inspecting.surface)
 
 
 def main() -> None:
@@ -144,41 +147,3 @@ def main() -> None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # what a terminal cannot show must not end a run
     app()
-
-
-def _config(provider: str, base_url: str | None, **keys: Any) -> RuntimeConfig:
-    from agrun_wasm.runtime.host_input import read_config
-
-    config = read_config(None, {"provider": provider, **keys})
-    if base_url is None:
-        return config
-    placed = config.provider_config().model_copy(update={"base_url": base_url})
-    return config.model_copy(update={"provider": placed})
-
-
-def _check_provider(screen: Screen, provider: ProviderConfig) -> None:
-    name = provider.name
-    if name not in PROVIDERS:
-        hint = f"Known here are {', '.join(PROVIDERS)}; `agrun run --help` shows an example of each."
-        _refuse(screen, f"unknown provider {name!r}{did_you_mean(name, PROVIDERS)}", hint)
-    if name == "openai-compatible" and not provider.base_url:
-        _refuse(screen, f"provider {name!r} needs --base-url", "For example --base-url http://127.0.0.1:11434/v1")
-
-
-def _skills(screen: Screen, paths: list[Path], *, trust: bool, bundled: bool) -> list[Skill]:
-    """The skills to offer, those that were asked for before bundled ones of their name; their faults are told."""
-    from agrun_host.skills import bundled_skills, load_skills
-
-    asked = [skill for path in paths for skill in load_skills(path, trust=trust)]
-    for skill in asked:
-        for found in skill.diagnostics:
-            screen.note(f"skill {skill.name}: {found['message']}")
-        if skill.has_tools_file and not skill.trusted:
-            screen.note(f"skill {skill.name}: its tools.py is not run; --trust-skills lets it")
-    names = {skill.name for skill in asked}
-    return [*(skill for skill in (bundled_skills() if bundled else []) if skill.name not in names), *asked]
-
-
-def _refuse(screen: Screen, problem: str, hint: str = "") -> NoReturn:
-    screen.problem(problem, hint)
-    raise typer.Exit(2)

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Sequence
 
+from build_tasks.copies import surface_is_current
 from build_tasks.environment import WEB, ensure_chromium, program, setup
 from build_tasks.products import web
 from build_tasks.steps import Command, TaskError, say, stream
@@ -17,6 +18,8 @@ def check() -> None:
     """ruff, mypy and the page's own check; all run, any failure fails."""
     setup("dev")
     failed = [name for name, command in _checks() if not _passes(name, command)]
+    if not surface_is_current():
+        failed.append("docs/surface.md")
     if failed:
         raise TaskError(f"not clean: {', '.join(failed)}")
     say("all checks are clean")

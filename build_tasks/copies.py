@@ -1,9 +1,10 @@
-"""Files that are made from others: the copies of the shared scenarios and cases (committed), the JSON Schemas (not)."""
+"""Files that are made from others: copies of the shared scenarios and cases, docs/surface.md, the JSON Schemas."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,22 @@ MIRRORED = (  # folder of the shared material, pattern, folder of the copies
     ("cases", "cases.jsonl", TESTS / "cases"),
     ("cases", "FORMAT.md", TESTS / "cases"),
 )
+
+
+SURFACE = ROOT / "docs" / "surface.md"
+
+
+def surface_is_current() -> bool:
+    """Is docs/surface.md what the code says?"""
+    say("==> docs/surface.md")
+    if SURFACE.exists() and SURFACE.read_bytes() == _surface():
+        return True
+    say("docs/surface.md is not what the code says; `python build.py schema` writes it anew")
+    return False
+
+
+def _surface() -> bytes:
+    return subprocess.run([str(program("agrun")), "surface"], capture_output=True, check=True).stdout
 
 
 def shared() -> Path:
@@ -54,7 +71,9 @@ def sync() -> None:
 
 
 def schema() -> None:
-    """schemas/*.json from the contracts' models."""
+    """schemas/*.json from the contracts' models, and docs/surface.md from the definitions."""
     setup()
+    with step("The surface (docs/surface.md)"):
+        SURFACE.write_bytes(_surface())
     with step("JSON Schemas (schemas/)"):
         require([program("python"), ROOT / "build_tasks" / "write_schemas.py", ROOT / "schemas"])

@@ -53,7 +53,7 @@ def workspace_actions(config: WorkspaceConfig) -> list[Action]:
         _action(
             "workspace_write",
             "Create a workspace file, or replace its whole content.",
-            "To begin a long answer that is built up in parts; publish it with workspace_publish_candidate.",
+            "To begin a long answer that is built up in parts and published at its end.",
             {"path": _NEW_PATH, "content": _CONTENT},
             example | {"content": "# Report\n\nFirst part."},
             config,
@@ -76,7 +76,7 @@ def workspace_actions(config: WorkspaceConfig) -> list[Action]:
         ),
         _action(
             "workspace_propose_patch",
-            "Preview exact changes of a workspace file; nothing changes until workspace_apply_patch.",
+            "Preview exact changes of a workspace file; nothing changes until the patch is applied.",
             "To change text that stands in a file. When the preview is blocked, follow its suggestion.",
             {
                 "path": _PATH,
@@ -88,7 +88,7 @@ def workspace_actions(config: WorkspaceConfig) -> list[Action]:
         ),
         _action(
             "workspace_apply_patch",
-            "Apply the pending patch of workspace_propose_patch.",
+            "Apply the patch that was previewed last.",
             "After a preview with the status preview_ready.",
             {"patchId": {"type": "string", "required": True}},
             {"patchId": "patch-id"},

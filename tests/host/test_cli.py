@@ -84,8 +84,8 @@ def test_how_a_run_ends(replies: list[dict[str, Any]], options: tuple[str, ...],
 def test_out_of_budget_is_an_exit_code_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     from agrun_host import cli
 
-    made = cli._config
-    monkeypatch.setattr(cli, "_config", lambda *given, **keys: made(*given, **keys, finalizeOnExhaustion=False))
+    made = cli.config_of
+    monkeypatch.setattr(cli, "config_of", lambda *given, **keys: made(*given, **keys, finalizeOnExhaustion=False))
     result = asked(ADVANCE, options=("--max-steps", "1"))
     assert result.exit_code == 4
     assert "steps of this run are spent" in result.stderr
