@@ -31,6 +31,7 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
     "--enable-precise-memory-info",
+    "--host-resolver-rules=MAP *.example.org 127.0.0.1",
 ]
 
 

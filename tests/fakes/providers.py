@@ -4,7 +4,8 @@ In a test: `async with FakeProviders([reply, ...]) as server:`; from outside: `p
 N`, then `POST /_script` with a list of replies and `GET /_stats`. A reply is what `wire` takes, or `{"error":
 {"status", "headers"?, "body"?}}`, with options: `split: "every_byte"` (each byte in a chunk of its own), `stallAfter:
 n` (after n events nothing more comes, the connection stays open), `cutAfter: n` (the connection breaks after n bytes),
-`delayMs` (before each event), `raw: [texts]` with `contentType` (these bytes as they are). The last reply repeats.
+`delayMs` (before each event), `raw: [texts]` with `contentType` (these bytes as they are). The last reply repeats. In a
+test a reply may be a function of the request's body.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import argparse
 import asyncio
 import contextlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
@@ -51,7 +52,7 @@ class Stats:
 
 @dataclass
 class FakeProviders:
-    replies: Sequence[Mapping[str, Any]] = ({"text": "Hello."},)
+    replies: Sequence[Mapping[str, Any] | Callable[[Any], Mapping[str, Any]]] = ({"text": "Hello."},)
     host: str = "127.0.0.1"
     port: int = 0
     seen: list[Seen] = field(default_factory=list)
@@ -105,6 +106,8 @@ class FakeProviders:
         self.seen.append(Seen(method, path, headers, json.loads(body) if body else None))
         reply = self.replies[min(self.stats.requests, len(self.replies) - 1)]
         self.stats.requests += 1
+        if callable(reply):
+            reply = reply(self.seen[-1].body)
         return await self._reply(reply, self.seen[-1], reader, writer)
 
     def _control(self, path: str, body: bytes, writer: asyncio.StreamWriter) -> None:

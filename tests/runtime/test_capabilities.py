@@ -1,4 +1,4 @@
-"""Capabilities: one that is removed leaves no name behind, in no prompt, tool list or policy. Rules: document 2, 2.13."""
+"""Capabilities: one that is removed leaves no name behind in any prompt or tool list. Rules: document 2, 2.13."""
 
 from __future__ import annotations
 
