@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from copy import deepcopy
 from typing import Any
 
 from agrun_wasm.contracts.base import Contract
@@ -52,7 +51,7 @@ class Saver:
     """
 
     def __init__(self) -> None:
-        self._made: dict[str, dict[int, tuple[Any, Any]]] = {}
+        self._made: dict[str, dict[int, tuple[Contract, dict[str, Any]]]] = {}
 
     def save(self, state: RunState) -> dict[str, Any]:
         bare: Any = state.model_copy(update={"transcript": []})
@@ -66,9 +65,9 @@ class Saver:
             saved["archive"] = archive
         return saved
 
-    def _listed(self, name: str, entries: list[Any]) -> list[Any]:
+    def _listed(self, name: str, entries: list[Any]) -> list[dict[str, Any]]:
         before = self._made.get(name, {})
-        made: dict[int, tuple[Any, Any]] = {}
+        made: dict[int, tuple[Contract, dict[str, Any]]] = {}
         for entry in entries:
             known = before.get(id(entry))
             if known is None or known[0] is not entry:  # an id is used again once its object is gone
@@ -78,11 +77,9 @@ class Saver:
         return [made[id(entry)][1] for entry in entries]
 
 
-def _as_json(entry: Any) -> Any:
-    if isinstance(entry, Message):
-        return entry.to_short_json()
+def _as_json(entry: Contract) -> dict[str, Any]:
     # A step's own to_json shares its detail; what is saved may be changed by whoever has it.
-    return Contract.to_json(entry) if isinstance(entry, Contract) else deepcopy(entry)
+    return entry.to_short_json() if isinstance(entry, Message) else Contract.to_json(entry)
 
 
 def _with(model: Contract, path: tuple[str, ...], value: list[Any]) -> Contract:
