@@ -34,7 +34,7 @@ def is_ok(output: Any) -> bool:
     return not (isinstance(output, dict) and output.get("ok") is False)
 
 
-class ProtocolError(Exception):
+class ProtocolError(ValueError):
     """The returned value breaks the action contract; the text says how."""
 
 

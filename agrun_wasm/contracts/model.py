@@ -6,10 +6,11 @@ plain values.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 from pydantic import PrivateAttr
 
@@ -18,6 +19,10 @@ from agrun_wasm.contracts.request import ImagePart
 
 Purpose = Literal["planner", "repair", "finalizer", "section", "intro", "outro"]
 FinishReason = Literal["stop", "tool_calls", "length", "content_filter"]
+
+
+#: characters that an image takes of a context: about what providers bill for one of ordinary size
+IMAGE_CHARS = 6_000
 
 
 class ToolCall(Contract):
@@ -55,10 +60,20 @@ class Message(Contract):
     shows: dict[str, list[int]] = {}
     #: encoded forms by dialect; append-only histories then cost nothing to send again.
     _wire: dict[str, str] = PrivateAttr(default_factory=dict)
+    #: what `provider_data` was measured, and its size
+    _measured: tuple[Any, int] | None = PrivateAttr(default=None)
 
     def size(self) -> int:
-        """Characters that a model is shown of this message."""
-        return len(self.text) + sum(len(call.name) + len(call.args_text) for call in self.tool_calls)
+        """Characters that a model is shown of this message; an image counts as some thousands."""
+        size = len(self.text) + sum(len(call.name) + len(call.args_text) for call in self.tool_calls)
+        if self.images:
+            size += len(self.images) * IMAGE_CHARS
+        return size + self._data_size() if self.provider_data is not None else size
+
+    def _data_size(self) -> int:
+        if self._measured is None or self._measured[0] is not self.provider_data:  # a copy may have another
+            self._measured = (self.provider_data, len(json.dumps(self.provider_data)))
+        return self._measured[1]
 
 
 class ToolSpec(NamedTuple):
@@ -193,6 +208,10 @@ class ModelReply:
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> Self:
         """A reply from its JSON; raises KeyError, TypeError or ValueError for what is none."""
+        if not isinstance(saved["text"], str) or not isinstance(saved["reasoning"], str):
+            raise TypeError("'text' and 'reasoning' must be strings")
+        if saved["finish"] not in get_args(FinishReason):
+            raise ValueError(f"no finish reason is called {saved['finish']!r}")
         return cls(
             text=saved["text"],
             reasoning=saved["reasoning"],

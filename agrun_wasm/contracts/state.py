@@ -5,7 +5,7 @@ Only the loop and the effects of built-in actions change it. It holds no secret.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import Field, PrivateAttr
 
@@ -221,10 +221,18 @@ class JournalEntry(Contract):
     """
 
     seq: int
-    deadline_left_ms: float | None = None
+    #: time that had passed since the state was saved whole
+    spent_ms: float = 0.0
     steps: list[RunEvent] = []
     #: by the call's key
     finished: dict[str, Any] = {}
+
+
+class ArchiveChunk(NamedTuple):
+    """Packed entries of the growing lists; `counts` is how many of each list this chunk and those before it hold."""
+
+    text: str
+    counts: dict[str, int]
 
 
 class RunState(Contract):
@@ -263,8 +271,8 @@ class RunState(Contract):
     partial_text: str = ""
     journal: list[JournalEntry] = []
     #: chunks that session/archive has made of the lists above; in a saved state they stand for those entries
-    _archived: list[str] = PrivateAttr(default_factory=list)
+    _archived: list[ArchiveChunk] = PrivateAttr(default_factory=list)
 
     @property
-    def archived(self) -> list[str]:
+    def archived(self) -> list[ArchiveChunk]:
         return self._archived

@@ -8,7 +8,7 @@ from __future__ import annotations
 from agrun_wasm.actions.policy import tightened_by_skill
 from agrun_wasm.contracts.state import CallOutcome, CallState
 from agrun_wasm.loop.asking import announced
-from agrun_wasm.loop.calls import Effects, in_parallel, record_all
+from agrun_wasm.loop.calls import Effects, in_parallel, not_started, record_all
 from agrun_wasm.loop.context import RunContext
 from agrun_wasm.loop.dispatch import Rejected, check_call, deny, where_of
 from agrun_wasm.loop.execute import execute
@@ -59,6 +59,7 @@ async def run_answered(ctx: RunContext, key: str | None) -> Effects:
         await in_parallel(ctx, approved, one)
     finally:
         record_all(ctx, ctx.cycle.calls, key, effects)
+    not_started(ctx, approved)
     return effects
 
 

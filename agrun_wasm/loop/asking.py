@@ -48,7 +48,7 @@ def announced(ctx: RunContext, type_: StepType) -> set[str]:
     found: set[str] = set()
     for step in reversed(ctx.state.steps):
         if step.type == type_:
-            found.add(step.detail["approvalId"])
+            found.add(str(step.detail.get("approvalId")))
         elif step.type == "cycle-started" and step.cycle == ctx.cycle.cycle:
             break
     return found

@@ -16,7 +16,7 @@ from agrun_wasm.contracts.effects import effects_from_json, effects_to_json
 from agrun_wasm.loop.checkpoints import Codec, Keep
 from agrun_wasm.loop.context import RunContext
 from agrun_wasm.loop.waiting import DeadlineReached, Stopped, TimedOut, bounded
-from agrun_wasm.text.shorten import words_of
+from agrun_wasm.text.digest import digest
 
 #: permissions of built-in actions that only read and change the run's state: made again, they do the same again
 _WITHIN_THE_RUN = frozenset({"none", "runtime_state", "skill_catalog", "virtual_workspace"})
@@ -34,8 +34,11 @@ async def try_call(ctx: RunContext, action: Action, context: ActionContext, args
     """Runs the action, or gives what the journal holds for this call. Raises Stopped only."""
     if action.built_in is not None and action.permission.effect in _WITHIN_THE_RUN:
         return await _run(ctx, action, context, args, lambda tried: tried)
-    key = context.idempotency_key
-    return await ctx.checkpoints.once(key, lambda keep: _run(ctx, action, context, args, keep), _TRIED)
+    of = digest([action.name, args])
+    codec = Codec(write=_to_json, read=_from_json, of=of)
+    return await ctx.checkpoints.once(
+        context.idempotency_key, lambda keep: _run(ctx, action, context, args, keep), codec
+    )
 
 
 async def _run(
@@ -45,7 +48,7 @@ async def _run(
         try:
             return keep(_read(ctx, action, await call_host(action.execute, context, args)))
         except Exception as error:  # a host's action may fail in any way; the model is told, the run goes on
-            return keep(Tried("failed", error=ctx.ports.redactor.text(words_of(error))))
+            return keep(Tried("failed", error=ctx.words_of(error)))
 
     try:
         return await bounded(
@@ -62,7 +65,7 @@ async def _run(
     except DeadlineReached:
         return Tried("deadline", error="the run's deadline passed while it ran")
     except Exception as error:  # cancelled from inside
-        return Tried("failed", error=ctx.ports.redactor.text(words_of(error)))
+        return Tried("failed", error=ctx.words_of(error))
 
 
 def _read(ctx: RunContext, action: Action, value: Any) -> Tried:
@@ -70,8 +73,12 @@ def _read(ctx: RunContext, action: Action, value: Any) -> Tried:
     try:
         result = read_result(value, built_in=action.built_in is not None)
     except ProtocolError as error:
-        return Tried("protocol_error", error=redactor.text(words_of(error)))
-    clean = result._replace(output=redactor.value(result.output), summary=redactor.text(result.summary))
+        return Tried("protocol_error", error=ctx.words_of(error))
+    clean = result._replace(
+        output=redactor.value(result.output),
+        summary=redactor.text(result.summary),
+        effects=tuple(type(effect)(*redactor.value(list(effect))) for effect in result.effects),
+    )
     return Tried("executed", clean)
 
 
@@ -84,10 +91,10 @@ def _to_json(tried: Tried) -> dict[str, Any]:
 
 
 def _from_json(saved: Mapping[str, Any]) -> Tried:
+    if saved["end"] in ("failed", "timeout", "protocol_error", "deadline"):
+        return Tried(saved["end"], error=str(saved["error"]))
     if saved["end"] != "executed":
-        return Tried(saved["end"], error=saved["error"])
+        raise ValueError(f"no end is called {saved['end']!r}")
     effects = effects_from_json(saved.get("effects", []))
-    return Tried("executed", ActionResult(saved["control"], saved["output"], saved["summary"], effects))
-
-
-_TRIED = Codec(write=_to_json, read=_from_json)
+    result = read_result({key: saved[key] for key in ("control", "output", "summary")}, built_in=False)
+    return Tried("executed", result._replace(effects=effects))

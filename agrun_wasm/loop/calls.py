@@ -63,7 +63,7 @@ async def run_calls(ctx: RunContext, calls: list[CallState], key: str | None, *,
         record_all(ctx, calls, key, effects)
     asked_for = {call.sequence_id for call, _, _ in asked}
     not_started(ctx, [call for call in waiting if call.sequence_id not in asked_for])
-    if asked and ctx.stop.cancelled:  # nobody is asked for a run that ends
+    if asked and ctx.stopped:  # nobody is asked for a run that ends
         raise Stopped
     if asked:
         await ask(ctx, sorted(asked, key=lambda item: item[0].index or 0), key)
@@ -103,7 +103,7 @@ async def in_parallel(
         for call in calls:
             alone = not is_concurrency_safe(ctx, call)
             await wait_until(empty if alone else room)
-            if interruptions or ctx.stop.cancelled or ctx.deadline_passed():
+            if interruptions or ctx.stopped or ctx.deadline_passed():
                 break
             running.add(asyncio.ensure_future(work(call)))
             if alone:

@@ -26,15 +26,22 @@ _TEXT_DELTAS = DELTA_TYPES - {"answer-superseded"}
 #: saving costs the same however long the run is
 CHARS_PER_CYCLE = 64_000
 
+#: details of events that depend on time or on budgets, which may be others for whoever goes on
+_VARYING = frozenset({"stepsLeft", "maxSteps", "delayMs"})
+
 #: notes a call's result, and gives it back
 Keep = Callable[[T], T]
 
 
 class Codec(NamedTuple, Generic[T]):
-    """A call's result as JSON and back; `read` raises KeyError, TypeError or ValueError for what is no such result."""
+    """A call's result as JSON and back; `read` raises KeyError, TypeError or ValueError for what is no such result.
+
+    `of` says what the call is: a recorded result is given to no other call, though its key be the same.
+    """
 
     write: Callable[[T], Any]
     read: Callable[[Any], T]
+    of: str
 
 
 class Saves(NamedTuple):
@@ -52,9 +59,16 @@ class Checkpoints:
     """
 
     def __init__(
-        self, state: RunState, *, saves: Saves | None, journal: Journal | None, settle: Callable[[], None]
+        self,
+        state: RunState,
+        *,
+        saves: Saves | None,
+        journal: Journal | None,
+        settle: Callable[[], None],
+        now: Callable[[], float],
     ) -> None:
         self._state = state
+        self._now = now
         self._saves = saves
         self._journal = journal
         self._settle = settle
@@ -73,16 +87,32 @@ class Checkpoints:
             self._enqueue_whole(saves)
         self._recorded: dict[str, Any] = {}
         self._announced: Counter[tuple[str, int, str]] = Counter()
+        #: time that the run had spent since its checkpoint when its process ended; it counts once the replay is over
+        self._spent_before_ms = 0.0
         self._take_over()
+        self._since = now() - self._spent_before_ms
 
     def _take_over(self) -> None:
         state = self._state
-        for entry in state.journal:
+        for entry, before in zip(state.journal, [None, *state.journal], strict=False):
+            if entry == before:  # a store that failed after it had written was given it again
+                continue
+            self._spent_before_ms = entry.spent_ms
             self._recorded |= entry.finished
             self._announced.update(_mark(step.type, step.cycle, step.detail) for step in entry.steps)
             state.steps += [step for step in entry.steps if step.type not in DELTA_TYPES]
             state.seq = entry.seq
         state.journal = []
+
+    @property
+    def replaying(self) -> bool:
+        """Are there recorded calls that the run has not come to again?"""
+        return bool(self._recorded)
+
+    def take_spent(self) -> float:
+        """The time that was spent before, given once."""
+        spent, self._spent_before_ms = self._spent_before_ms, 0.0
+        return spent
 
     def was_announced(self, type_: str, cycle: int, detail: dict[str, Any]) -> bool:
         """Was this very event announced before the process ended? Each one counts once."""
@@ -105,18 +135,21 @@ class Checkpoints:
         `call` is given `keep`, which it calls with its result in the very step in which its work ends: what ends beside
         another call is then saved with that one. An exception passes through and is not kept.
         """
-        if key in self._recorded:
-            return _read(codec, self._recorded[key], key)
+        if key in self._recorded and _is_of(recorded := self._recorded.pop(key), codec):
+            return _read(codec, recorded["result"], key)
         if self._journal is not None:
 
-            async def recorded() -> Any:
+            async def written() -> Any:
                 return codec.write(await call(lambda value: value))
 
-            return _read(codec, await self._journal.once(key, recorded), key)
+            value = _read(codec, await self._journal.once(key, written), key, RuntimeError)
+            self._changes += 1
+            await self._flush()
+            return value
 
         def keep(value: T) -> T:
             if self._saves is not None:
-                self._finished[key] = codec.write(value)
+                self._finished[key] = {"of": codec.of, "result": codec.write(value)}
                 self._changes += 1
             return value
 
@@ -150,13 +183,13 @@ class Checkpoints:
         self._queue = [(saves.whole, whole)]
         self._steps, self._finished = [], {}
         self._recorded, self._announced = {}, Counter()
+        self._since = self._now()
 
     def _enqueue_entry(self, saves: Saves) -> None:
-        if self._finished:
+        if self._finished or self._steps:
             self._settle()
-            state = self._state
-            left = state.budgets.deadline_left_ms
-            entry = JournalEntry(seq=state.seq, deadline_left_ms=left, steps=self._steps, finished=self._finished)
+            spent = self._now() - self._since
+            entry = JournalEntry(seq=self._state.seq, spent_ms=spent, steps=self._steps, finished=self._finished)
             self._queue.append((saves.entry, entry.to_json()))
             self._steps, self._finished = [], {}
 
@@ -181,11 +214,17 @@ class Checkpoints:
 
 
 def _mark(type_: str, cycle: int, detail: dict[str, Any]) -> tuple[str, int, str]:
-    return type_, cycle, canonical_json(detail)
+    return type_, cycle, canonical_json({key: value for key, value in detail.items() if key not in _VARYING})
 
 
-def _read(codec: Codec[T], recorded: Any, key: str) -> T:
+def _is_of(recorded: Any, codec: Codec[Any]) -> bool:
+    if not isinstance(recorded, dict) or "result" not in recorded:
+        raise StateInvalid("state: 'journal' holds a finished call that says neither what it was nor what it gave")
+    return recorded.get("of") == codec.of
+
+
+def _read(codec: Codec[T], recorded: Any, key: str, error: type[Exception] = StateInvalid) -> T:
     try:
         return codec.read(recorded)
-    except (KeyError, TypeError, ValueError) as error:
-        raise StateInvalid(f"journal: what is recorded for {key!r} is no result of that call ({error})") from None
+    except (KeyError, TypeError, ValueError) as found:
+        raise error(f"journal: what is recorded for {key!r} is no result of that call ({found})") from None

@@ -60,10 +60,12 @@ class RunContext:
         self.transcript = Transcript(state, surface.config.context_budget)
         self.prompts = PromptBuilder(surface)
         self._publish = publish
-        self.checkpoints = Checkpoints(state, saves=self._saves(), journal=ports.journal, settle=self.settle)
+        self.checkpoints = Checkpoints(
+            state, saves=self._saves(), journal=ports.journal, settle=self.settle, now=ports.clock.now
+        )
         self._seq = state.seq
         left = state.budgets.deadline_left_ms
-        self.deadline_at = None if left is None else ports.clock.now() + left
+        self._deadline_at = None if left is None else ports.clock.now() + left
         #: has the stream shown the text that is the answer, or may yet be?
         self.streamed = False
         #: did a process end in the middle of this run, perhaps in the middle of a text?
@@ -83,6 +85,24 @@ class RunContext:
         if self.state.cycle is None:
             raise RuntimeError("no cycle is in progress")
         return self.state.cycle
+
+    @property
+    def deadline_at(self) -> float | None:
+        """When the run's time is over. What was spent since the checkpoint counts once the recorded calls are done
+        with: they take no time again, and what they gave is not lost to a deadline that came after them."""
+        if self._deadline_at is None or self.checkpoints.replaying:
+            return self._deadline_at
+        self._deadline_at -= self.checkpoints.take_spent()
+        return self._deadline_at
+
+    @property
+    def stopped(self) -> bool:
+        """Is the run to end here? What had ended before its process did is taken in first: it is part of the run."""
+        return self.stop.cancelled and not self.checkpoints.replaying
+
+    def words_of(self, error: BaseException) -> str:
+        """What an exception of a host's part says, without our keys."""
+        return self.ports.redactor.text(words_of(error))
 
     def emit(self, type_: StepType | DeltaType, /, **detail: Any) -> None:
         """Appends a step (or sends a delta) and publishes it."""
@@ -140,6 +160,5 @@ class RunContext:
             return True
         except Exception as error:
             _log.exception("the store failed to keep the %s of run %s", what, self.state.run_id)
-            text = self.ports.redactor.text(words_of(error))
-            self.state.diagnostics.setdefault("store", []).append({"what": what, "error": text})
+            self.state.diagnostics.setdefault("store", []).append({"what": what, "error": self.words_of(error)})
             return False

@@ -18,6 +18,7 @@ from agrun_wasm.loop.outcome import Failed, OutOfBudget
 from agrun_wasm.planner.envelope import InvalidDecision
 from agrun_wasm.planner.messages import decision_message, observation_message, result_message
 from agrun_wasm.planner.reading import Read, preview, read_envelope_reply, read_native_reply
+from agrun_wasm.text.shorten import cut_middle
 
 
 async def decide(ctx: RunContext) -> Failed | OutOfBudget | None:
@@ -140,7 +141,9 @@ def _reject(ctx: RunContext, rejected: _Rejected) -> Failed | None:
         )
     cycle = ctx.cycle.cycle
     if message := decision_message(reply, cycle):
-        ctx.transcript.append(message)
+        ctx.transcript.append(
+            message.model_copy(update={"text": cut_middle(message.text, ctx.config.tool_result_chars)})
+        )
     names = ", ".join(action.name for action in ctx.surface.offered(ctx.state))
     text = f"Invalid decision ({fault.reason}): {fault.message}"
     if names and "valid names" not in text:

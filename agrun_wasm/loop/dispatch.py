@@ -21,7 +21,6 @@ from agrun_wasm.contracts.state import CallOutcome, CallState
 from agrun_wasm.loop.context import RunContext
 from agrun_wasm.loop.waiting import Interrupted, TimedOut, bounded
 from agrun_wasm.planner.envelope import EnvelopeReader
-from agrun_wasm.text.shorten import words_of
 
 JUDGE_TIMEOUT_MS = 5_000
 HOOK_TIMEOUT_MS = 10_000
@@ -126,30 +125,30 @@ async def _judge(ctx: RunContext, judge: Callable[..., Any], ready: Ready, decis
     except Interrupted:
         raise
     except Exception as error:  # a host's code may fail in any way; that means ask, never a silent run (2.6)
-        return judged(decision, "ask", f"the judge failed: {words_of(error)}")
+        return judged(decision, "ask", f"the judge failed: {ctx.words_of(error)}")
     return judged(decision, action, reason)
 
 
 async def _before_action(ctx: RunContext, ready: Ready, decision: PolicyDecision) -> PolicyDecision:
     try:
-        reason = reason_of(await call_hook(ctx, "beforeAction", decision.to_json(), deepcopy(ready.args)))
+        reason = reason_of(ctx, await call_hook(ctx, "beforeAction", decision.to_json(), deepcopy(ready.args)))
     except Interrupted:
         raise
     except Exception as error:
-        changed = {"action": "ask", "source": "hook", "reason": f"the beforeAction hook failed: {words_of(error)}"}
+        changed = {"action": "ask", "source": "hook", "reason": f"the beforeAction hook failed: {ctx.words_of(error)}"}
         return decision.model_copy(update=changed)
     if reason is None:
         return decision
     return decision.model_copy(update={"action": "deny", "source": "hook", "reason": reason})
 
 
-def reason_of(answer: Any) -> str | None:
+def reason_of(ctx: RunContext, answer: Any) -> str | None:
     """A hook's answer that is null or a reason; anything else is the hook's own failure."""
     if answer is None:
         return None
     if not isinstance(answer, str) or not answer.strip():
         raise TypeError(f"a hook answers null or a reason, not {type(answer).__name__}")
-    return answer
+    return ctx.ports.redactor.text(answer)
 
 
 async def call_hook(ctx: RunContext, name: str, *args: Any) -> Any:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 
-from agrun_wasm.contracts.errors import ErrorInfo, ProviderError
+from agrun_wasm.contracts.errors import ErrorInfo, ProviderError, StateInvalid
 from agrun_wasm.loop import finish
 from agrun_wasm.loop.act import act
 from agrun_wasm.loop.budget import out_of_budget
@@ -31,7 +31,7 @@ async def drive(ctx: RunContext) -> None:
         if not ctx.state.steps:
             _announce(ctx)
         outcome = await _go_on(ctx)
-        if ctx.stop.cancelled:  # a stop wins over every other end, at any moment before it
+        if ctx.stopped:  # a stop wins over every other end, at any moment before it
             raise Stopped
     except Stopped:
         close_cycle_as(ctx, "aborted")
@@ -43,6 +43,8 @@ async def drive(ctx: RunContext) -> None:
     except ProviderError as error:
         close_cycle_as(ctx, "failed")
         finish.fail(ctx, Failed(error.info()))
+    except StateInvalid:
+        raise  # the journal cannot be read: the run moves no further, and what is saved of it stays
     except Exception as error:  # nothing that a host's code or our own does wrong may lose the run's state
         _log.exception("a run failed in the runtime")
         close_cycle_as(ctx, "failed")
@@ -65,7 +67,7 @@ def _announce(ctx: RunContext) -> None:
 async def _go_on(ctx: RunContext) -> Outcome:
     """Cycles until an outcome that ends the run."""
     while True:
-        if ctx.stop.cancelled:
+        if ctx.stopped:
             raise Stopped
         if ctx.state.cycle is None:
             if spent := out_of_budget(ctx):
@@ -93,7 +95,7 @@ async def _cycle(ctx: RunContext) -> Outcome:
 
 async def _evaluated(ctx: RunContext, outcome: Outcome) -> Outcome:
     """A stop that came while it acted wins over everything the actions led to."""
-    if ctx.stop.cancelled:
+    if ctx.stopped:
         raise Stopped
     return await evaluate(ctx, outcome)
 

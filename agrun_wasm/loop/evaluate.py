@@ -25,7 +25,6 @@ from agrun_wasm.planner.writing import finalizer_request
 from agrun_wasm.research.auto_read import auto_read_targets
 from agrun_wasm.research.citations import cite
 from agrun_wasm.research.review import review, review_observation
-from agrun_wasm.text.shorten import words_of
 
 MAX_VETOES = 2
 _LABELS: dict[type, str] = {
@@ -175,10 +174,10 @@ async def _veto(ctx: RunContext, answer: Answer) -> str | None:
     if "beforeFinalize" not in ctx.ports.hooks:
         return None
     try:
-        return reason_of(await call_hook(ctx, "beforeFinalize", compose(ctx, answer).output))
+        return reason_of(ctx, await call_hook(ctx, "beforeFinalize", compose(ctx, answer).output))
     except Interrupted:
         raise
     except Exception as error:  # a hook that fails refuses nothing; the host finds the failure noted
         notes = ctx.state.diagnostics.setdefault("hooks", [])
-        notes.append({"hook": "beforeFinalize", "error": words_of(error)})
+        notes.append({"hook": "beforeFinalize", "error": ctx.words_of(error)})
         return None

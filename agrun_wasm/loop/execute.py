@@ -20,7 +20,6 @@ from agrun_wasm.planner.messages import output_text, render_output
 from agrun_wasm.session.saved import save_state
 from agrun_wasm.skills.final import result_kind_of
 from agrun_wasm.skills.tools import NON_TERMINAL_KINDS
-from agrun_wasm.text.shorten import words_of
 
 #: characters of a result that its step shows; the whole stands in toolContext
 STEP_RESULT_CHARS = 1_000
@@ -145,7 +144,7 @@ async def _after_action(ctx: RunContext, ready: Ready, outcome: CallOutcome) -> 
         raise
     except Exception as error:
         notes = ctx.state.diagnostics.setdefault("hooks", [])
-        notes.append({"hook": "afterAction", "actionName": ready.action.name, "error": words_of(error)})
+        notes.append({"hook": "afterAction", "actionName": ready.action.name, "error": ctx.words_of(error)})
         return
     if replacement is not None:
         outcome.output = output

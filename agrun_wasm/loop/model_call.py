@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
-from agrun_wasm.contracts.errors import ProviderError
-from agrun_wasm.contracts.model import ModelEvent, ModelReply, ModelRequest, ReasoningDelta, TextDelta, ToolArgsDelta
+from collections.abc import Mapping
+from typing import Any
+
+from agrun_wasm.contracts.errors import ErrorInfo, ProviderError
+from agrun_wasm.contracts.model import (
+    ModelEvent,
+    ModelReply,
+    ModelRequest,
+    ReasoningDelta,
+    TextDelta,
+    ToolArgsDelta,
+    ToolCall,
+)
 from agrun_wasm.loop.budget import book
 from agrun_wasm.loop.checkpoints import Codec, Keep
 from agrun_wasm.loop.context import RunContext
@@ -11,7 +22,20 @@ from agrun_wasm.loop.waiting import bounded
 from agrun_wasm.providers.retry import collect_reply
 from agrun_wasm.text.redaction import StreamRedactor
 
-_REPLY = Codec(write=ModelReply.to_json, read=ModelReply.from_json)
+
+def _to_json(answer: ModelReply | ProviderError) -> dict[str, Any]:
+    """A failure is kept too: whoever goes on from it must take the same way, and may ask anew only under a new key."""
+    if isinstance(answer, ProviderError):
+        return {"failed": answer.info().to_json(), "protocolFailure": answer.protocol_failure}
+    return answer.to_json()
+
+
+def _from_json(saved: Mapping[str, Any]) -> ModelReply | ProviderError:
+    if "failed" not in saved:
+        return ModelReply.from_json(saved)
+    info = ErrorInfo.model_validate(saved["failed"])
+    failure = saved["protocolFailure"] is True
+    return ProviderError(info.code, info.message, protocol_failure=failure, hint=info.hint, details=info.details)
 
 
 async def call_model(ctx: RunContext, request: ModelRequest, *, shown: bool, key: str | None = None) -> ModelReply:
@@ -23,7 +47,10 @@ async def call_model(ctx: RunContext, request: ModelRequest, *, shown: bool, key
     key = key or ctx.new_model_call()
     if shown:
         ctx.streamed, ctx.state.partial_text = False, ""
-    reply = await ctx.checkpoints.once(key, lambda keep: _asked(ctx, request, keep, shown=shown), _REPLY)
+    codec = Codec(write=_to_json, read=_from_json, of=request.purpose)
+    reply = await ctx.checkpoints.once(key, lambda keep: _asked(ctx, request, keep, shown=shown), codec)
+    if isinstance(reply, ProviderError):
+        raise reply
     if shown and ctx.state.partial_text != reply.text:  # a recorded reply is shown at once
         ctx.supersede_unknown()
         ctx.emit("text-delta", text=reply.text)
@@ -32,7 +59,9 @@ async def call_model(ctx: RunContext, request: ModelRequest, *, shown: bool, key
     return reply
 
 
-async def _asked(ctx: RunContext, request: ModelRequest, keep: Keep[ModelReply], *, shown: bool) -> ModelReply:
+async def _asked(
+    ctx: RunContext, request: ModelRequest, keep: Keep[ModelReply | ProviderError], *, shown: bool
+) -> ModelReply | ProviderError:
     """One call on the wire, with its retries; redacted, since what it gives may be saved."""
     if shown:
         ctx.supersede_unknown()
@@ -42,14 +71,17 @@ async def _asked(ctx: RunContext, request: ModelRequest, keep: Keep[ModelReply],
         stream.restart()
         ctx.emit("model-retry", attempt=attempt, delayMs=delay_ms, code=error.code, purpose=request.purpose)
 
-    async def whole() -> ModelReply:
-        reply = await collect_reply(
-            lambda: ctx.ports.provider.stream(request),
-            retry=ctx.ports.provider_config.retry,
-            clock=ctx.clock,
-            on_delta=stream.on_delta,
-            on_retry=on_retry,
-        )
+    async def whole() -> ModelReply | ProviderError:
+        try:
+            reply = await collect_reply(
+                lambda: ctx.ports.provider.stream(request),
+                retry=ctx.ports.provider_config.retry,
+                clock=ctx.clock,
+                on_delta=stream.on_delta,
+                on_retry=on_retry,
+            )
+        except ProviderError as error:
+            return keep(error)
         return keep(_redacted(ctx, reply))
 
     try:
@@ -115,11 +147,13 @@ class _Stream:
 
 
 def _redacted(ctx: RunContext, reply: ModelReply) -> ModelReply:
-    """What a model writes enters the state: a key that it was shown somewhere must not (2.5)."""
+    """What a model writes enters the state and the journal: a key that it was shown somewhere must not (2.5)."""
     redactor = ctx.ports.redactor
     reply.text = redactor.text(reply.text)
+    reply.reasoning = redactor.text(reply.reasoning)
+    reply.provider_data = redactor.value(reply.provider_data)
     for at, call in enumerate(reply.tool_calls):
-        name, args_text = redactor.text(call.name), redactor.text(call.args_text)
-        if name is not call.name or args_text is not call.args_text:
-            reply.tool_calls[at] = call.model_copy(update={"name": name, "args_text": args_text})
+        clean = redactor.value(held := dict(call))
+        if clean is not held:
+            reply.tool_calls[at] = ToolCall(**clean)
     return reply

@@ -40,7 +40,7 @@ async def run_plan(ctx: RunContext, plan: PlanDecision) -> tuple[Outcome, str]:
         return GoOn(), text
     cycle.calls = calls
     await _execute(ctx, calls, ready)
-    if ctx.stop.cancelled:  # a plan cut by a stop has no plan-executed (2.7)
+    if ctx.stopped:  # a plan cut by a stop has no plan-executed (2.7)
         raise Stopped
     failed = [call for call in calls if call.outcome is None or not call.outcome.has_output]
     ctx.emit(

@@ -113,6 +113,8 @@ async def _write(ctx: RunContext, room: asyncio.Semaphore, request: ModelRequest
             reply = await call_model(ctx, request, shown=False, key=key)
         except ProviderError as error:
             return _Part("", failure=f"{error.code}: {ctx.ports.redactor.text(error.message)}")
+    if reply.finish == "length":
+        ctx.state.diagnostics["truncated"] = "a section was cut at the token limit"
     text = clean_part(reply.text)
     return _Part(text) if text.strip() else _Part("", failure="empty text")
 

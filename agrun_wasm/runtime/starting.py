@@ -92,8 +92,6 @@ class ResumedRun:
                 raise ApprovalInvalid(f"approval {approval_id!r} was already used", reason="used")
         resolutions = check_answers(state, self._decisions, runtime.clock.now())
         check_resumable(state)
-        if state.journal:
-            state.budgets.deadline_left_ms = state.journal[-1].deadline_left_ms
         extend_budgets(state, self._extend, priced=runtime.has_price)
         self._interrupted = state.status == "running"
         _reopen(state)

@@ -12,23 +12,29 @@ import base64
 import binascii
 import json
 import zlib
-from bisect import bisect_right
+from copy import deepcopy
 from typing import Any
 
 from pydantic.alias_generators import to_camel
 
 from agrun_wasm.contracts.base import Contract
 from agrun_wasm.contracts.errors import StateInvalid
-from agrun_wasm.contracts.state import RunState
+from agrun_wasm.contracts.state import ArchiveChunk, RunState
 
 #: cycles that one chunk holds; as many at least stay in the open
 CHUNK = 32
-#: the lists that grow with every cycle, by their path in the state; their entries know their cycle and stand in order
+#: the lists that grow with every cycle, by their path in the state; their entries know their cycle
 LISTS: dict[str, tuple[str, ...]] = {
     "steps": ("steps",),
     "cycles": ("cycles",),
     "toolHistory": ("tool_context", "history"),
 }
+#: lists whose entries know no cycle: what is in the open is halved with each chunk
+HALVED: dict[str, tuple[str, ...]] = {
+    "readSources": ("research_context", "read_sources"),
+    "searchResults": ("research_context", "search_results"),
+}
+_PATHS = {**LISTS, **HALVED}
 #: bytes that one chunk may unpack to; a hostile state could else fill the memory
 MAX_CHUNK_BYTES = 64_000_000
 
@@ -37,38 +43,57 @@ _Entries = dict[str, list[Any]]
 
 def open_entries(state: RunState) -> _Entries:
     """The entries of each list that are not archived."""
-    return _between(state, _chunks(state) * CHUNK, None)
+    chunks = _chunks(state)
+    counts = state.archived[chunks - 1].counts if chunks else {}
+    return {name: _list(state, name)[counts.get(name, 0) :] for name in _PATHS}
 
 
 def archive_of(state: RunState) -> list[str]:
     """The chunks of a run that is long enough to have some. Those made before are remembered with the state."""
     known = state.archived
     for number in range(len(known), _chunks(state)):
+        counts = dict(known[-1].counts) if known else dict.fromkeys(_PATHS, 0)
         # Cycle by cycle: what a step and its result have in common then stands close together, and packs well.
-        first = number * CHUNK
-        known.append(_pack([_between(state, cycle, cycle + 1) for cycle in range(first, first + CHUNK)]))
-    return known[: _chunks(state)]
+        groups = [_take(state, counts, cycle) for cycle in range(number * CHUNK + 1, number * CHUNK + CHUNK + 1)]
+        groups[0] |= _take_half(state, counts)
+        known.append(ArchiveChunk(_pack(groups), counts))
+    return [chunk.text for chunk in known[: _chunks(state)]]
 
 
-def unarchive(saved: dict[str, Any]) -> list[str]:
+def _take(state: RunState, counts: dict[str, int], until: int) -> _Entries:
+    """The next entries of each list up to this cycle; `counts` moves on. One that came out of order waits."""
+    taken: _Entries = {}
+    for name in LISTS:
+        entries, first = _list(state, name), counts[name]
+        last = first
+        while last < len(entries) and entries[last].cycle <= until:
+            last += 1
+        taken[name] = entries[first:last]
+        counts[name] = last
+    return taken
+
+
+def unarchive(saved: dict[str, Any]) -> list[ArchiveChunk]:
     """Puts archived entries back into the lists of a state as JSON; gives the chunks. Raises STATE_INVALID."""
     archive = saved.pop("archive", [])
     if not isinstance(archive, list):
         raise StateInvalid("state: 'archive' must be a list")
-    entries: _Entries = {name: [] for name in LISTS}
-    for place, chunk in enumerate(archive):
-        for group in _unpack(chunk, f"archive[{place}]"):
-            for name in LISTS:
-                entries[name] += group[name]
+    entries: _Entries = {name: [] for name in _PATHS}
+    chunks: list[ArchiveChunk] = []
+    for place, text in enumerate(archive):
+        for group in _unpack(text, f"archive[{place}]"):
+            for name, listed in group.items():
+                entries[name] += listed
+        chunks.append(ArchiveChunk(text, {name: len(listed) for name, listed in entries.items()}))
     if archive:
         for name, archived in entries.items():
             put(saved, name, archived, before=True)
-    return archive
+    return chunks
 
 
 def put(saved: dict[str, Any], name: str, entries: list[Any], *, before: bool = False) -> None:
     """Writes a list to its place in a state as JSON, or adds to its front. Raises STATE_INVALID where it has none."""
-    *path, last = [to_camel(key) for key in LISTS[name]]
+    *path, last = [to_camel(key) for key in _PATHS[name]]
     parent: Any = saved
     for key in path:
         parent = parent.get(key) if isinstance(parent, dict) else None
@@ -81,26 +106,31 @@ def _chunks(state: RunState) -> int:
     return max(0, state.cycles_started // CHUNK - 1)
 
 
-def _between(state: RunState, after: int, until: int | None) -> _Entries:
-    """The entries of the cycles above `after`, up to `until`; what came before the first cycle goes with it."""
-    found: _Entries = {}
-    for name, path in LISTS.items():
-        entries: Any = state
-        for key in path:
-            entries = getattr(entries, key)
-        first = bisect_right(entries, after, key=_cycle) if after else 0
-        found[name] = entries[first : None if until is None else bisect_right(entries, until, key=_cycle)]
-    return found
+def _take_half(state: RunState, counts: dict[str, int]) -> _Entries:
+    taken: _Entries = {}
+    for name in HALVED:
+        entries, first = _list(state, name), counts[name]
+        counts[name] = first + (len(entries) - first) // 2
+        taken[name] = entries[first : counts[name]]
+    return taken
 
 
-def _cycle(entry: Any) -> int:
-    return entry.cycle  # type: ignore[no-any-return]
+def _list(state: RunState, name: str) -> list[Any]:
+    found: Any = state
+    for key in _PATHS[name]:
+        found = getattr(found, key)
+    return found  # type: ignore[no-any-return]
 
 
 def _pack(groups: list[_Entries]) -> str:
-    listed = [{name: [Contract.to_json(entry) for entry in group[name]] for name in LISTS} for group in groups]
+    listed = [{name: [entry_json(entry) for entry in entries] for name, entries in g.items()} for g in groups]
     text = json.dumps(listed, separators=(",", ":"))
     return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
+
+
+def entry_json(entry: Any) -> Any:
+    """An entry as JSON of its own. (A step's own to_json shares its detail with the step.)"""
+    return Contract.to_json(entry) if isinstance(entry, Contract) else deepcopy(entry)
 
 
 def _unpack(chunk: Any, where: str) -> list[_Entries]:
@@ -119,4 +149,6 @@ def _unpack(chunk: Any, where: str) -> list[_Entries]:
 
 
 def _is_group(group: Any) -> bool:
-    return isinstance(group, dict) and all(isinstance(group.get(name), list) for name in LISTS)
+    if not isinstance(group, dict) or not LISTS.keys() <= group.keys() <= _PATHS.keys():
+        return False
+    return all(isinstance(entries, list) for entries in group.values())

@@ -42,6 +42,9 @@ def compact(state: RunState, budget: ContextBudget, *, size: int) -> int:
     work.bound_lines(int(budget.max_chars * _LINES))
     if work.size > budget.max_chars:
         work.shrink(lambda cycle: cycle < latest)
+    if work.size > budget.max_chars:
+        work.fold(lambda cycle: cycle < latest)
+        work.bound_lines(int(budget.max_chars * _LINES))
     return work.done
 
 
@@ -59,8 +62,8 @@ class _Work:
         for place, message in enumerate(self._state.transcript):
             if self.size <= self._target or not old(message.cycle):
                 return
-            if message.kind == "result" and len(message.summary) < len(message.text):
-                self._state.transcript[place] = message.model_copy(update={"text": message.summary})
+            if message.kind == "result" and 0 < len(message.summary) < len(message.text):
+                self._state.transcript[place] = message.model_copy(update={"text": message.summary, "summary": ""})
                 self.size -= len(message.text) - len(message.summary)
                 self.done += 1
 

@@ -40,6 +40,8 @@ def add_cycles(state: RunState, counts: list[tuple[int, int]], value: Any = "x")
             ToolRecord(action_name="a", output=[n, value], cycle=cycle) for n in range(outputs)
         ]
         state.cycles.append(CycleRecord(cycle=cycle, observe={"v": value}, orient={}, decide={}, act={}, evaluate={}))
+        state.research_context.read_sources += [{"n": n, "text": value} for n in range(outputs)]
+        state.research_context.search_results += [{"n": n, "text": value} for n in range(steps)]
         state.cycles_started = cycle
 
 
