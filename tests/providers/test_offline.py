@@ -345,7 +345,7 @@ async def test_host_actions(prompt: str, call: tuple[str, dict[str, Any]], said:
 
 async def test_runtime_tools_are_no_answers() -> None:
     write = action("workspace_write", "Write a file.", {"path": {"type": "string", "required": True}}, {})
-    assert (await play("Write a file", BUNDLED, [write])).names == ["read_agent_skill"] * 2
+    assert "workspace_write" not in (await play("Write a file", BUNDLED, [write])).names
 
 
 # --- the stream

@@ -78,4 +78,6 @@ def test_refused(tmp_path: Path) -> None:
 
 
 def test_bundled() -> None:
-    assert [skill.name for skill in bundled_skills()] == ["text-stats", "unit-convert"]
+    names = [skill.name for skill in bundled_skills()]
+    assert names == sorted(names)
+    assert {"report-writer", "text-stats", "unit-convert", "web-research"} <= set(names)
