@@ -49,13 +49,21 @@ class BuiltIn(NamedTuple):
     """What only the runtime's own actions have.
 
     `prepare(state, args)` is the preflight; `gate(state, args)` the skillPolicy entry that applies to this call;
-    `offered(state)` whether the action is on the surface at this moment.
+    `offered(state)` whether the action is on the surface at this moment. What the paths in `judges` lead to is shown to
+    a model by the argsSchema, and judged by the action itself.
     """
 
     capability: str
     prepare: Callable[[RunState, dict[str, Any]], Prepared | Refused] | None = None
     gate: Callable[[RunState, dict[str, Any]], PolicyEntry | None] | None = None
     offered: Callable[[RunState], bool] | None = None
+    judges: frozenset[str] = frozenset()
+
+    def judges_itself(self, path: str | None) -> bool:
+        """Is this path such an argument, or (where it ends with "[") inside of it?"""
+        return path is not None and any(
+            path.startswith(judged) if judged.endswith("[") else path == judged for judged in self.judges
+        )
 
 
 class Action:

@@ -42,7 +42,7 @@ class PendingPatch(Contract):
     patch_id: str
     path: str
     base_version: int
-    operations: list[dict[str, Any]]
+    operations: list[Any]
     summary: str = ""
     status: Literal["preview_ready", "preview_blocked"]
     risk_flags: list[str] = []

@@ -150,7 +150,7 @@ def _reject(ctx: RunContext, rejected: _Rejected) -> Failed | None:
         text += f"; valid names: {names}"
     if reply.tool_calls:
         for call in reply.tool_calls:
-            ctx.transcript.append(result_message(call.id, call.name, text, cycle, None))
+            ctx.transcript.append(result_message(call.id, call.name, text, cycle))
     else:
         ctx.transcript.append(observation_message(text, cycle))
     return None

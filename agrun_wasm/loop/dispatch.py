@@ -65,7 +65,7 @@ def check_call(ctx: RunContext, call: CallState, key: str | None) -> Ready | Rej
     checked = check_args(action.args_schema, given)
     if checked.rewrites:
         ctx.emit("action-args-alias-rewrite", actionName=action.name, rewrites=checked.rewrites, **where)
-    if checked.fault:
+    if checked.fault and not (extras and extras.judges_itself(checked.fault.key)):
         return _bad_args(ctx, action, checked.fault, where)
     args = checked.args
     if extras and extras.prepare:

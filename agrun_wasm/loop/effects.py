@@ -61,10 +61,10 @@ def _skill_handoff(ctx: RunContext, effect: SkillHandoff) -> None:
     skills.handoff_chain = [*chain, effect.name]
     skills.active = effect.name
     skills.handoff_context = effect.context
-    # What is there when the handoff runs; the handoff itself is not counted (2.9).
+    # What was there before the handoff, which has been recorded by now and is not counted itself (2.9).
     present = {
         "actionHistory": ctx.state.cycles_started - 1,
-        "toolHistory": len(ctx.state.tool_context.history),
+        "toolHistory": len(ctx.state.tool_context.history) - 1,
         "readSources": len(ctx.state.research_context.read_sources),
         "searchResults": len(ctx.state.research_context.search_results),
     }

@@ -88,7 +88,9 @@ async def before_door(ctx: RunContext, answer: Answer) -> Outcome:
     if verdict.verdict == "review":
         counters.citation_reviews += 1
         ctx.emit("citation-review", **verdict.step_detail())
-        return _send_back(ctx, review_observation(verdict, answer.text, cited.unread, research))
+        can_read = any(action.name == "read_url" for action in ctx.surface.offered(ctx.state))
+        told = review_observation(verdict, answer.text, cited.unread, research, can_read=can_read)
+        return _send_back(ctx, told)
     if verdict.verdict == "blocked":
         return Failed(
             ErrorInfo(

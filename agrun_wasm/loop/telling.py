@@ -27,7 +27,7 @@ def tell_results(ctx: RunContext, calls: list[CallState]) -> None:
     """Each call's own result; calls of the reply that are not among `calls` are to come again alone."""
     ctx.state.observations += [f"{call.call.named}: {call.outcome.summary}" for call in calls if call.outcome]
     by_id = {call.call.provider_id: call for call in calls}
-    if _answer_reply(ctx, lambda call: (_observation(by_id.get(call.id)), by_id.get(call.id))):
+    if _answer_reply(ctx, lambda call: (_observation(by_id.get(call.id)), _one(by_id.get(call.id)))):
         return
     texts = [named_result(call.call, call.outcome) for call in calls if call.outcome]
     ctx.transcript.append(results_message(calls, "\n\n".join(texts), ctx.cycle.cycle))
@@ -37,7 +37,7 @@ def tell(ctx: RunContext, text: str, calls: list[CallState] | None = None) -> No
     """One text for the whole decision: as the answer to its own native call, else as an observation."""
     ctx.state.observations.append(one_line(text, OBSERVATION_CHARS))
     own = ctx.cycle.decision.provider_id if ctx.cycle.decision else None
-    if _answer_reply(ctx, lambda call: (text if call.id == own else CALL_AGAIN_ALONE, None)):
+    if _answer_reply(ctx, lambda call: (text, calls or []) if call.id == own else (CALL_AGAIN_ALONE, [])):
         return
     cycle = ctx.cycle.cycle
     ctx.transcript.append(results_message(calls, text, cycle) if calls else observation_message(text, cycle))
@@ -48,7 +48,7 @@ def tell_interrupted(ctx: RunContext) -> None:
     calls = ctx.state.cycle.calls if ctx.state.cycle else []
     by_id = {call.call.provider_id: call for call in calls if call.outcome}
     text = "interrupted: the run ended before it"
-    _answer_reply(ctx, lambda call: (_observation(by_id.get(call.id), text), by_id.get(call.id)))
+    _answer_reply(ctx, lambda call: (_observation(by_id.get(call.id), text), _one(by_id.get(call.id))))
 
 
 def results_record(ctx: RunContext) -> list[dict[str, Any]]:
@@ -81,13 +81,17 @@ def _observation(call: CallState | None, otherwise: str = CALL_AGAIN_ALONE) -> s
     return call.outcome.observation if call and call.outcome else otherwise
 
 
-def _answer_reply(ctx: RunContext, answer: Callable[[ToolCall], tuple[str, CallState | None]]) -> bool:
+def _one(call: CallState | None) -> list[CallState]:
+    return [] if call is None else [call]
+
+
+def _answer_reply(ctx: RunContext, answer: Callable[[ToolCall], tuple[str, list[CallState]]]) -> bool:
     """Answers the reply's native calls that have no result yet; False where there is none."""
     calls, answered = _reply_calls(ctx)
     open_calls = [call for call in calls if call.id not in answered]
     for call in open_calls:
-        text, state = answer(call)
-        ctx.transcript.append(result_message(call.id, call.name, text, ctx.state.cycles_started, state))
+        text, calls_told = answer(call)
+        ctx.transcript.append(result_message(call.id, call.name, text, ctx.state.cycles_started, calls_told))
     return bool(open_calls)
 
 

@@ -6,11 +6,13 @@ Owns the words and the framing of untrusted text; which messages are shown later
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from agrun_wasm.actions.definition import Action
 from agrun_wasm.contracts.decision import Call
 from agrun_wasm.contracts.model import Message, ModelReply, ToolCall
+from agrun_wasm.contracts.request import ImagePart
 from agrun_wasm.contracts.state import CallOutcome, CallState
 from agrun_wasm.text.shorten import cut_middle
 from agrun_wasm.text.strict_json import JsonTextError, parse_json
@@ -43,19 +45,21 @@ def _with_valid_args(call: ToolCall) -> ToolCall:
     return call.model_copy(update={"args_text": "{}"})
 
 
-def result_message(call_id: str, name: str, text: str, cycle: int, state: CallState | None) -> Message:
-    """The answer to a native call; `state` is None for a call that was not run."""
-    outcome = state.outcome if state else None
+def result_message(call_id: str, name: str, text: str, cycle: int, calls: Sequence[CallState] = ()) -> Message:
+    """The answer to a native call, with the results it tells of: none for a call that was not run, all of a plan."""
+    outcomes = [call.outcome for call in calls if call.outcome]
+    said = "; ".join(outcome.summary for outcome in outcomes) or text[:80]
     return Message(
         role="tool",
         kind="result",
         tool_call_id=call_id,
         tool_name=name,
         text=text,
-        is_error=outcome is None or not outcome.ok,
+        images=_images(calls),
+        is_error=not any(outcome.ok for outcome in outcomes),
         cycle=cycle,
-        summary=f"{name}: {outcome.summary or text[:80]}" if outcome else text[:80],
-        shows=state.shows if state else {},
+        summary=f"{name}: {said}" if outcomes else said,
+        shows=_shows(calls),
     )
 
 
@@ -66,12 +70,35 @@ def observation_message(text: str, cycle: int) -> Message:
 
 def results_message(calls: list[CallState], text: str, cycle: int) -> Message:
     """Results that answer no native call, in one message."""
+    summary = "; ".join(f"{call.call.named}: {call.outcome.summary}" for call in calls if call.outcome)
+    return Message(
+        role="user",
+        kind="result",
+        text=text,
+        images=_images(calls),
+        cycle=cycle,
+        summary=summary,
+        shows=_shows(calls),
+    )
+
+
+def _shows(calls: Sequence[CallState]) -> dict[str, list[int]]:
     shows: dict[str, list[int]] = {}
     for call in calls:
         for name, places in call.shows.items():
             shows.setdefault(name, []).extend(places)
-    summary = "; ".join(f"{call.call.named}: {call.outcome.summary}" for call in calls if call.outcome)
-    return Message(role="user", kind="result", text=text, cycle=cycle, summary=summary, shows=shows)
+    return shows
+
+
+def _images(calls: Sequence[CallState]) -> list[ImagePart]:
+    """Screenshots among the outputs; never text (2.10)."""
+    outputs = [call.outcome.output for call in calls if call.outcome and isinstance(call.outcome.output, dict)]
+    shots = [(output.get("screenshotDataUrl"), output.get("screenshotMimeType")) for output in outputs]
+    return [
+        ImagePart(type="image", url=url, mime_type=mime if isinstance(mime, str) else None)
+        for url, mime in shots
+        if isinstance(url, str) and url.startswith("data:image/")
+    ]
 
 
 def render_output(action: Action, output: Any, limit: int) -> str:

@@ -16,8 +16,10 @@ _URL = r"https?://[^\s<>()]*(?:\([^\s<>()]*\)[^\s<>()]*)*"
 _LABEL = r"\[(?:\\.|[^\[\]\\\n]|\[[^\[\]\n]*\])*\]"
 _INLINE_LINK = re.compile(rf"!?{_LABEL}\(\s*<?{_URL}>?(?:\s+\"[^\"\n]*\")?\s*\)", re.IGNORECASE)
 _BARE_URL = re.compile(rf"<?{_URL}>?", re.IGNORECASE)
-#: what opens a list item or a numbered reference: `- `, `2. `, `(3) `, `4、`, `[5] `, `[^6]: `
-_MARKER = re.compile(r"[ \t]*(?:[-*+•‣·–]\s|\(?\d{1,3}[.)]\s|\d{1,3}[、．]|\[\^?[\w-]{1,20}\]:?\s)")
+#: what opens a list item or a numbered reference: `- `, `2. `, `(3) `, `4、`, `（5）`, `・`, `[6] `, `[^7]: `
+_MARKER = re.compile(
+    r"[ \t\u3000]*(?:[-*+•‣·–]\s|[・●○■□◆◇]|\(?\d{1,3}[.)]\s|（\d{1,3}）|\d{1,3}[、．）]|\[\^?[\w-]{1,20}\]:?\s)"
+)
 _BETWEEN_LINKS = re.compile(r"[\s.,;|·*_]*")
 #: signs that part a name from its link: `North mill: [mills.example](...)`
 _AFTER_A_NAME = re.compile(r"(?:[:：|→–—]|\s-)[\s*_]*\Z")

@@ -172,7 +172,7 @@ def _content(asked: Asked, head: Head, page: Download) -> dict[str, Any]:
         raise fault if head.succeeded else _http_error(head)
     mode = labelled if asked.mode == "auto" else asked.mode
     is_html = "html_text" in (labelled, mode)
-    body, truncated = cut_bytes(bytes(page.body), asked.max_bytes, head.content_type or None)
+    body, truncated = cut_bytes(bytes(page.body), asked.max_bytes, head.content_type or None, is_html=is_html)
     text = _decoded(body, head, is_html=is_html)
     html = html_to_markdown(text, head.url or asked.url) if is_html else HtmlText("", text)
     if block := _block(head, text, html):

@@ -34,9 +34,12 @@ async def read_page(
     fetch: Fetch | None, config: ReadUrlConfig, clock: Clock, request: RunInput, args: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The read_url_result for a call's arguments; without a URL among them the request's first one is read."""
-    url = (args.get("url") or "").strip() or _url_in(request)
+    given = args.get("url")
+    url = str(given or "").strip() or _url_in(request)
     platform = fetch.platform if fetch is not None else "host"
     try:
+        if given is not None and not isinstance(given, str):
+            raise PageFault("invalid_url", "`url` must be a string")
         method = _method(url, args.get("method"))
         if fetch is None:
             raise PageFault("network_or_cors", "this runtime has no fetch port; give it one as `fetch`")
@@ -61,13 +64,13 @@ def _url_in(request: RunInput) -> str:
     return next((found for text in texts if (found := first_url(text))), "")
 
 
-def _method(url: str, asked: str | None) -> Any:
+def _method(url: str, asked: Any) -> Any:
     """The method in upper case. Raises PageFault for whatever must not be requested."""
     if not url:
         raise PageFault("invalid_url", "no `url` was given and the prompt holds none")
     if fault := check_public_url(url):
         raise PageFault(fault, _URL_MESSAGES[fault])
-    method = (asked or "").strip().upper() or "GET"
+    method = ("" if asked is None else str(asked)).strip().upper() or "GET"
     if method not in _METHODS:
         raise PageFault("invalid_method", f"{one_line(method, 20)} is never sent; read_url reads, by GET or HEAD")
     return method

@@ -62,7 +62,7 @@ def read_url_action(fetch: Fetch | None, config: ReadUrlConfig, clock: Clock) ->
         timeout_ms=config.timeout_ms + 5_000,
         execute=cast("Execute", execute),
         origin="built-in",
-        built_in=BuiltIn(capability="web_research"),
+        built_in=BuiltIn(capability="web_research", judges=frozenset({"url", "method"})),
     )
 
 

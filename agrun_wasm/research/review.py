@@ -65,15 +65,21 @@ def review(
     return Review("disclose" if source in ANNOTATED else "deliver", have, need, max=most)
 
 
-def review_observation(review: Review, draft: str, unread: list[str], research: ResearchContext) -> str:
-    """What the planner is told of a text that was sent back: the gap, what could close it, and the text itself."""
+def review_observation(
+    review: Review, draft: str, unread: list[str], research: ResearchContext, *, can_read: bool
+) -> str:
+    """What the planner is told of a text that was sent back: the gap, what could close it, and the text itself.
+
+    `can_read`: is read_url offered? What is not is not named.
+    """
     gap = f"it cites {review.have} of the {review.need} distinct pages that must be cited, and only read pages count"
     lines = [f"The answer was not delivered: {gap} (review {review.attempt} of {review.max})."]
     found = [source.url for source in research.sources if source.state == "found" and source.url not in unread]
     lines += _listed("Cited but not read, so not counted", unread)
     lines += _listed("Read and ready to be cited", [s.url for s in research.sources if s.state == "read"])
     lines += _listed("Found but not read yet", found)
-    lines.append("Read what is missing with read_url, then answer again and cite each page by its URL.")
+    way = "Read what is missing with read_url, then answer" if can_read else "Answer"
+    lines.append(f"{way} again and cite each page by its URL.")
     lines.append(f"The text that was sent back:\n{draft}")
     return "\n".join(lines)
 

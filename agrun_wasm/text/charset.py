@@ -26,7 +26,6 @@ _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _META = re.compile(r"<meta[\s/][^>]*>", re.IGNORECASE)
 _CONTENT_TYPE_META = re.compile(r"""http-equiv\s*=\s*["']?content-type\b""", re.IGNORECASE)
 _CONTENT_ATTRIBUTE = re.compile(r"""\bcontent\s*=""", re.IGNORECASE)
-_MARKUP = re.compile(r"html|xml", re.IGNORECASE)
 
 _ISO_8859 = re.compile(r"iso[-_]?8859[-_]?(\d{1,2})(?::\d{4})?(?:-[ei])?")
 _WINDOWS = re.compile(r"(?:windows-|cp|x-cp)(125[0-8])")
@@ -86,13 +85,15 @@ def decode_body(body: bytes, content_type: str | None, *, is_html: bool) -> str:
     return text
 
 
-def cut_bytes(body: bytes, limit: int, content_type: str | None) -> tuple[bytes, bool]:
-    """At most `limit` bytes of the body, ending with a whole character, and whether anything was cut."""
+def cut_bytes(body: bytes, limit: int, content_type: str | None, *, is_html: bool) -> tuple[bytes, bool]:
+    """At most `limit` bytes of the body, ending with a whole character, and whether anything was cut.
+
+    `is_html` as it is decoded later: the charset of the cut must be that of the text.
+    """
     limit = max(limit, 0)
     if len(body) <= limit:
         return body, False
-    is_markup = content_type is None or _MARKUP.search(content_type) is not None
-    codec, _ = _codec_of(body, content_type, is_html=is_markup)
+    codec, _ = _codec_of(body, content_type, is_html=is_html)
     decoder = codecs.getincrementaldecoder(codec)("replace")
     decoder.decode(body[:limit])
     # What the decoder still holds back is the beginning of a character.

@@ -142,5 +142,5 @@ def _action(
         },
         execute=cast("Execute", execute),
         origin="built-in",
-        built_in=BuiltIn(capability=CAPABILITY),
+        built_in=BuiltIn(capability=CAPABILITY, judges=frozenset({"operations["})),
     )

@@ -105,7 +105,10 @@ def _optional_string(operation: Mapping[str, Any], key: str) -> str | None:
 
 def _replace(text: str, operation: Mapping[str, Any]) -> list[Edit]:
     find, replacement = _string(operation, "find", blank=False), _string(operation, "replace")
-    if operation.get("replace_all") is True:
+    every = operation.get("replace_all")
+    if every is not None and not isinstance(every, bool):
+        raise OperationFault("not_found", "the operation replace has no `replace_all` of type boolean", _OTHER_FIND)
+    if every:
         places = _places(text, find, overlapping=False)
     else:
         places = _places(text, find, overlapping=True)

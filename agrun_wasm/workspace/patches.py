@@ -7,6 +7,7 @@ blocked previews are counted. The text of a preview is never told.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import Any, NamedTuple
 
 from agrun_wasm.contracts.config import WorkspaceConfig
@@ -44,7 +45,7 @@ def propose(
         patch_id=patch_id,
         path=path,
         base_version=file.version if file else 0,
-        operations=[dict(operation) for operation in operations],
+        operations=deepcopy(list(operations)),
         summary=summary,
         status="preview_blocked" if any(risk.blocks for risk in found) else "preview_ready",
         risk_flags=list(dict.fromkeys(risk.flag for risk in found)),

@@ -61,7 +61,8 @@ def select(files: Iterable[Path], only: list[str] | None, area: list[str] | None
 
 
 def lines_of(file: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+    # By line feeds alone: a JSON string may hold what else splitlines() takes for the end of a line.
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").split("\n") if line.strip()]
 
 
 def run_each(

@@ -106,6 +106,10 @@ DECODED: list[tuple[str, bytes, str | None, bool, str]] = [
 ]
 
 
+def is_markup(content_type: str | None) -> bool:
+    return content_type is None or "html" in content_type.lower() or "xml" in content_type.lower()
+
+
 @pytest.mark.parametrize(
     ("body", "content_type", "is_html", "text"), [r[1:] for r in DECODED], ids=[r[0] for r in DECODED]
 )
@@ -145,7 +149,7 @@ CUTS: list[tuple[str, bytes, int, str | None, bytes, bool]] = [
     ("body", "limit", "content_type", "left", "cut"), [r[1:] for r in CUTS], ids=[r[0] for r in CUTS]
 )
 def test_cut_bytes(body: bytes, limit: int, content_type: str | None, left: bytes, cut: bool) -> None:
-    assert cut_bytes(body, limit, content_type) == (left, cut)
+    assert cut_bytes(body, limit, content_type, is_html=is_markup(content_type)) == (left, cut)
 
 
 @given(
@@ -156,7 +160,7 @@ def test_cut_bytes(body: bytes, limit: int, content_type: str | None, left: byte
 def test_a_cut_body_decodes_to_a_beginning(text: str, label: str, limit: int) -> None:
     body = text.encode(charset._LABELS[label])
     content_type = f"text/plain; charset={label}"
-    left, cut = cut_bytes(body, limit, content_type)
+    left, cut = cut_bytes(body, limit, content_type, is_html=is_markup(content_type))
     assert cut is (len(body) > limit)
     assert body.startswith(left)
     assert len(left) <= limit or not cut
@@ -167,4 +171,4 @@ def test_a_cut_body_decodes_to_a_beginning(text: str, label: str, limit: int) ->
 @given(st.binary(max_size=200), st.sampled_from([None, *(f"text/html; charset={label}" for label in charset._LABELS)]))
 def test_no_bytes_of_a_known_charset_fail(body: bytes, content_type: str | None) -> None:
     decode_body(body, content_type, is_html=False)
-    cut_bytes(body, 20, content_type)
+    cut_bytes(body, 20, content_type, is_html=is_markup(content_type))
