@@ -37,6 +37,14 @@ class ToolCall(Contract):
     provider_data: dict[str, Any] | None = None
 
 
+class MessagePart(Contract):
+    """A stretch of a message's text, and the places (Message.shows) that it alone shows."""
+
+    start: int
+    end: int
+    shows: dict[str, list[int]]
+
+
 class Message(Contract):
     """One message of a run. Never changed once appended: a shortened one is a new message.
 
@@ -58,6 +66,8 @@ class Message(Contract):
     summary: str = ""
     #: places in toolContext.history, researchContext.readSources and .searchResults that this message shows (2.9).
     shows: dict[str, list[int]] = {}
+    #: where several results stand in one text, each of them
+    parts: list[MessagePart] = []
     #: encoded forms by dialect; append-only histories then cost nothing to send again.
     _wire: dict[str, str] = PrivateAttr(default_factory=dict)
     #: what `provider_data` was measured, and its size

@@ -11,7 +11,7 @@ from typing import Any
 
 from agrun_wasm.actions.definition import Action
 from agrun_wasm.contracts.decision import Call
-from agrun_wasm.contracts.model import Message, ModelReply, ToolCall
+from agrun_wasm.contracts.model import Message, MessagePart, ModelReply, ToolCall
 from agrun_wasm.contracts.request import ImagePart
 from agrun_wasm.contracts.state import CallOutcome, CallState
 from agrun_wasm.text.shorten import cut_middle
@@ -60,6 +60,7 @@ def result_message(call_id: str, name: str, text: str, cycle: int, calls: Sequen
         cycle=cycle,
         summary=f"{name}: {said}" if outcomes else said,
         shows=_shows(calls),
+        parts=_parts(calls, text),
     )
 
 
@@ -79,6 +80,7 @@ def results_message(calls: list[CallState], text: str, cycle: int) -> Message:
         cycle=cycle,
         summary=summary,
         shows=_shows(calls),
+        parts=_parts(calls, text),
     )
 
 
@@ -88,6 +90,27 @@ def _shows(calls: Sequence[CallState]) -> dict[str, list[int]]:
         for name, places in call.shows.items():
             shows.setdefault(name, []).extend(places)
     return shows
+
+
+def _parts(calls: Sequence[CallState], text: str) -> list[MessagePart]:
+    """Where each of several results stands in the text: each call's, or each hit of one search."""
+    if len(calls) == 1 and (found := calls[0].shows.get("searchResults")):
+        output = calls[0].outcome.output if calls[0].outcome else None
+        hits = output.get("results", []) if isinstance(output, dict) else []
+        told = [
+            (json.dumps(hit, ensure_ascii=False), {"searchResults": [place]})
+            for hit, place in zip(hits, found, strict=False)
+        ]
+    else:
+        told = [(call.outcome.observation, call.shows) for call in calls if call.outcome]
+    parts: list[MessagePart] = []
+    at = 0
+    for piece, shows in told:
+        start = text.find(piece, at) if piece else -1
+        if start >= 0:  # a result that was cut to its ends stands there no more as it was
+            at = start + len(piece)
+            parts.append(MessagePart(start=start, end=at, shows=shows))
+    return parts if len(parts) > 1 else []
 
 
 def _images(calls: Sequence[CallState]) -> list[ImagePart]:

@@ -63,7 +63,9 @@ class _Work:
             if self.size <= self._target or not old(message.cycle):
                 return
             if message.kind == "result" and 0 < len(message.summary) < len(message.text):
-                self._state.transcript[place] = message.model_copy(update={"text": message.summary, "summary": ""})
+                self._state.transcript[place] = message.model_copy(
+                    update={"text": message.summary, "summary": "", "parts": []}
+                )
                 self.size -= len(message.text) - len(message.summary)
                 self.done += 1
 

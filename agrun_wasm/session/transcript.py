@@ -101,10 +101,20 @@ class Transcript:
         return [self._filtered(m, hidden) for m in kept]
 
     def _filtered(self, message: Message, hidden: dict[str, int]) -> Message:
-        lists = [(name, places) for name, places in message.shows.items() if places]
-        if lists and any(all(place < hidden.get(name, 0) for place in places) for name, places in lists):
+        if _is_hidden(message.shows, hidden):
             return self._left_out.of(message)
-        return message
+        if not any(_is_hidden(part.shows, hidden) for part in message.parts):
+            return message
+        text = message.text
+        for part in reversed(message.parts):
+            if _is_hidden(part.shows, hidden):
+                text = text[: part.start] + LEFT_OUT + text[part.end :]
+        return message.model_copy(update={"text": text, "parts": []})
+
+
+def _is_hidden(shows: dict[str, list[int]], hidden: dict[str, int]) -> bool:
+    """Is all that something shows of one of the lists filtered out?"""
+    return any(places and all(place < hidden.get(name, 0) for place in places) for name, places in shows.items())
 
 
 def _lead(state: RunState, room: int) -> list[Message]:

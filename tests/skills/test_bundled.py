@@ -21,6 +21,7 @@ def function(skill: str, tool: str) -> Callable[..., dict[str, Any]]:
 
 def test_which_there_are() -> None:
     assert {name: list(skill.tools) for name, skill in SKILLS.items()} == {
+        "data-table": ["describe_table", "select_rows", "group_rows"],
         "report-writer": ["section_brief", "assemble_report", "deliver_report", "check_report"],
         "text-stats": ["count_text", "reading_time", "frequent_words"],
         "unit-convert": ["convert_units", "list_units"],
@@ -58,11 +59,17 @@ def test_tools_import_only_the_standard_library_and_pure_parsers() -> None:
             "agrun_wasm",
             "collections",
             "collections.abc",
+            "csv",
             "dataclasses",
             "difflib",
             "fractions",
             "functools",
+            "inspect",
+            "io",
             "itertools",
+            "json",
+            "math",
+            "operator",
             "re",
             "typing",
             "unicodedata",
