@@ -71,6 +71,8 @@ class Checkpoints:
         self._finished: dict[str, Any] = {}
         if saves is not None:
             self._enqueue_whole(saves)
+        #: told before each call that is not recorded
+        self.before_new_call: Callable[[], None] = _nothing
         self._recorded: dict[str, Any] = {}
         self._announced: Counter[tuple[str, int, str]] = Counter()
         self._take_over()
@@ -107,6 +109,7 @@ class Checkpoints:
         """
         if key in self._recorded:
             return _read(codec, self._recorded[key], key)
+        self.before_new_call()
         if self._journal is not None:
 
             async def recorded() -> Any:
@@ -178,6 +181,10 @@ class Checkpoints:
                     if self._queue and self._queue[0] is item:  # a checkpoint made meanwhile has replaced the queue
                         del self._queue[0]
                 self._written = covered
+
+
+def _nothing() -> None:
+    pass
 
 
 def _mark(type_: str, cycle: int, detail: dict[str, Any]) -> tuple[str, int, str]:

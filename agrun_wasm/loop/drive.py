@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 
-from agrun_wasm.contracts.errors import ErrorInfo, ProviderError
+from agrun_wasm.contracts.errors import ErrorInfo, ProviderError, StateConflict
 from agrun_wasm.loop import finish
 from agrun_wasm.loop.act import act
 from agrun_wasm.loop.budget import out_of_budget
@@ -43,6 +43,8 @@ async def drive(ctx: RunContext) -> None:
     except ProviderError as error:
         close_cycle_as(ctx, "failed")
         finish.fail(ctx, Failed(error.info()))
+    except StateConflict:  # somebody else drives this run: what this drive made of it counts no more
+        raise
     except Exception as error:  # nothing that a host's code or our own does wrong may lose the run's state
         _log.exception("a run failed in the runtime")
         close_cycle_as(ctx, "failed")

@@ -64,7 +64,10 @@ class NewRun:
 
 
 class ResumedRun:
-    """A run from its saved state (or its id, with a store), with answers to approvals and additions to budgets."""
+    """A run from its saved state (or its id, with a store), with answers to approvals and additions to budgets.
+
+    `aborts`: it is only brought to where its finished calls lead, and ends there as stopped.
+    """
 
     def __init__(
         self,
@@ -72,8 +75,12 @@ class ResumedRun:
         saved: Mapping[str, Any] | str,
         decisions: Mapping[str, Any],
         extend: Mapping[str, Any],
+        *,
+        aborts: bool = False,
     ) -> None:
         self._runtime = runtime
+        self._aborts = aborts
+        self._journaled = False
         self._saved = saved
         self._decisions = decisions
         self._extend = extend
@@ -96,6 +103,7 @@ class ResumedRun:
             state.budgets.deadline_left_ms = state.journal[-1].deadline_left_ms
         extend_budgets(state, self._extend, priced=runtime.has_price)
         self._interrupted = state.status == "running"
+        self._journaled = bool(state.journal)
         _reopen(state)
         resolve(state, resolutions)
         await self._use([resolution.approval.approval_id for resolution in resolutions], state)
@@ -105,6 +113,10 @@ class ResumedRun:
         from agrun_wasm.loop.drive import drive
 
         context.interrupted = self._interrupted
+        if self._aborts and self._journaled:
+            context.checkpoints.before_new_call = lambda: context.stop.set("now")
+        elif self._aborts:
+            context.stop.set("now")
         await drive(context)
 
     async def _load(self) -> RunState:
