@@ -127,15 +127,16 @@ class Sessions:
         """Enters a run that is over into its session's history."""
         if not closes_turn(state):
             return
-        for last in (False,) * (_TRIES - 1) + (True,):
+        for attempt in range(1, _TRIES + 1):
             # Another run of the session may have ended while this one waited for a person.
             before = await self.history(state.session_id) or state.history
             if any(turn.run_id == state.run_id for turn in before):
                 return  # entered before the process ended, and the run has come to its end again
             try:
-                return await self._save(state.session_id, [*before, *turns_of(state)])
+                await self._save(state.session_id, [*before, *turns_of(state)])
+                return
             except StateConflict:  # another process has written since; its turn stays, ours comes after
-                if last:
+                if attempt == _TRIES:
                     raise
 
     async def _save(self, session_id: str, turns: list[PastTurn]) -> None:
