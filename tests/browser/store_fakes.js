@@ -38,13 +38,9 @@ window.S = {
 
   async agent(turns, options = {}) {
     const fixed = { provider: "fake:test", providers: { fake: S.model(turns) }, actions: [S.note, S.order, S.wait], store: "indexeddb" };
-    return Object.assign(await Agrun.createRuntime({ ...fixed, ...options }), {});
+    return Agrun.createRuntime({ ...fixed, ...options });
   },
 
-  /** The run's id, as soon as it has begun. */
-  async begun(run) {
-    for await (const event of run.events ? run : S.follow(run)) return event.runId;
-  },
   /** Iterates without stopping the run at the end. */
   async *follow(run) {
     const events = run[Symbol.asyncIterator]();

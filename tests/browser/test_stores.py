@@ -11,7 +11,6 @@ import json
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -241,7 +240,9 @@ async def test_a_tab_that_lost_its_run_to_another_does_not_overwrite_it(tab: Ope
     assert error["details"] == {"reason": "conflict"}
     assert "another tab" in error["message"]
     assert "Nothing was overwritten" in error["hint"]
-    found = await one.evaluate("async (id) => ({run: await agent.runs.get(id), turns: await agent.sessions.history('s')})", run)
+    found = await one.evaluate(
+        "async (id) => ({run: await agent.runs.get(id), turns: await agent.sessions.history('s')})", run
+    )
     assert found["run"]["state"]["output"]["text"] == "the second's"
     assert len(found["turns"]) == 2
 
@@ -284,7 +285,7 @@ NOTES = """[{text: "First. ", calls: [{name: "note", args: {n: 1}}]},
 
 
 @pytest.mark.parametrize("moment", ["heard", "answered"])
-@pytest.mark.parametrize("number", [3, 6, 9, 12, 15, 18])
+@pytest.mark.parametrize("number", [5, 9, 13])
 async def test_a_worker_killed_in_mid_run_loses_nothing(tab: Open, number: int, moment: str) -> None:
     """At its n-th message, before it is heard (a save that never came), or as it is to be answered (a save, or an action,
     of which Python never hears). What was kept as finished is not done again."""
@@ -328,8 +329,10 @@ def hang():
     while True:
         pass
 """
-HANG = """
-    window.hangs = {files: {"SKILL.md": "---\\nname: hang\\ndescription: Hangs.\\n---\\nHang.", "tools.py": %s}, trustTools: true};
+HANG = (
+    f"const tools = {json.dumps(HANGS)};"
+    """
+    window.hangs = {files: {"SKILL.md": "---\\nname: hang\\ndescription: Hangs.\\n---\\nHang.", "tools.py": tools}, trustTools: true};
     window.hanging = [
         {calls: [{name: "read_agent_skill", args: {skillName: "hang"}}]},
         {calls: [{name: "use_agent_skill", args: {skillName: "hang"}}]},
@@ -337,15 +340,16 @@ HANG = """
         {text: "Let me see. ", calls: [{name: "execute_skill_tool", args: {toolName: "hang"}}]},
         {text: "never"},
     ];
-    window.toTheHang = async (run) => {
+    void (window.toTheHang = async (run) => {
         const seen = [];
         for await (const event of S.follow(run)) {
             seen.push(event);
             if (event.type === "text-delta") break;
         }
         await T.sleep(500);
-    };
-""" % json.dumps(HANGS)
+    });
+"""
+)
 
 
 @pytest.mark.parametrize("store", ["indexeddb", "memory"])
@@ -363,25 +367,25 @@ async def test_a_run_that_does_not_react_to_its_stop_ends_as_aborted(tab: Open, 
             const listening = (async () => { for await (const event of run) told.push(event); })();
             await S.until(() => told.some((event) => event.type === "text-delta"));
             await T.sleep(300);
-            const since = performance.now();
+            const {go} = S;
             run.stop("now");
             const result = await run.result;
-            const ms = performance.now() - since;
             await listening;
-            const {go} = S;
             await S.until(() => S.go !== go); // the other run has been taken up, and waits again
             S.go();
             const text = (await beside.result).output.text;
-            const next = (await agent.run("are you there?").result).status;
+            const next = (await agent.describeComposition()).profile;
             const over = await T.error(agent.resume(result.runId));
-            return {result, ms, told: told.map((event) => [event.seq, event.type]), text, next, over, log: S.logged(),
+            return {result, told: told.map((event) => [event.seq, event.type]), text, next, over, log: S.logged(),
                     kept: (await agent.runs.get(result.runId)).status, turns: await agent.sessions.history("s")};
-        }""".replace("const next = (await agent.run(\"are you there?\").result).status;", "const described = await agent.describeComposition(); const next = described.profile;"),
+        }""",
         store,
     )
     result = found["result"]
     assert result["status"] == found["kept"] == "aborted"
-    assert result["diagnostics"]["partialText"] == "Let me see. "
+    superseded = [event for event in found["told"] if event[1] == "answer-superseded"]
+    assert superseded, "the text beside a call was no answer, and the replay of the journal says so"
+    assert result["diagnostics"]["partialText"] == ""
     assert found["told"][-1][1] == "run-aborted"
     steps = [(seq, type_) for seq, type_ in found["told"] if not type_.endswith("-delta")]
     assert len(set(steps)) == len(steps), "no step is told twice"
@@ -390,7 +394,7 @@ async def test_a_run_that_does_not_react_to_its_stop_ends_as_aborted(tab: Open, 
     assert found["log"].count("wait") == 2, "the call in flight is made again"
     assert found["next"]
     assert found["over"]["code"] == "STATE_INVALID"
-    assert [turn["parts"][0]["text"] for turn in found["turns"]] == ["hang", "Let me see. "]
+    assert [turn["parts"][0]["text"] for turn in found["turns"]] == ["hang"]
     assert len(page.workers) == 1
 
 
