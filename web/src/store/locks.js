@@ -2,8 +2,8 @@
 
 /**
  * Takes a session's turn: yields whether it has it, and keeps it until the signal aborts, which is when its run is over
- * or its Python is gone. Without Web Locks (a page that is not served securely) everybody has it: the revisions still
- * keep one tab from overwriting another.
+ * or its Python is gone. Where the browser has no Web Locks for this page (it is not served securely, or sandboxed)
+ * everybody has it: the revisions still keep one tab from overwriting another.
  * @param {string} name @param {boolean} wait @param {AbortSignal} signal
  * @returns {AsyncGenerator<boolean, void, void>}
  */
@@ -23,7 +23,7 @@ export async function* holdTurn(name, wait, signal) {
 
 /** Is somebody driving a run of this session, here or in another tab? @param {string} name */
 export async function isTaken(name) {
-  const { held = [] } = (await navigator.locks?.query()) ?? {};
+  const { held = [] } = (await navigator.locks?.query().catch(() => null)) ?? {};
   return held.some((lock) => lock.name === name);
 }
 
@@ -36,7 +36,7 @@ function take(name, wait, signal) {
         if (!lock) return resolve(null);
         return new Promise((release) => resolve(() => release(undefined)));
       })
-      .catch(reject); // the signal aborted while it waited
+      .catch((error) => (signal.aborted ? reject(error) : resolve(() => {}))); // refused here, as in a sandboxed frame
   });
 }
 
