@@ -182,7 +182,7 @@ async def test_one_tab_at_a_time_writes_a_session(tab: Open) -> None:
         await S.until(() => S.go);
     }}""")
     found = await two.evaluate("""async () => {
-        window.agent = await S.agent([{text: ""}, {text: "second answer"}]);
+        window.agent = await S.agent([{text: "first answer"}, {text: "second answer"}]);
         const refused = await T.error(agent.session("s", {busy: "refuse"}).run("no"));
         const other = (await agent.session("other").run("hi")).status;
         window.run = agent.session("s").run("second");
@@ -490,10 +490,10 @@ async def test_an_export_comes_back_identical(tab: Open) -> None:
     found = await page.evaluate(
         """async ([big, key]) => {
             const turns = [{calls: [{name: "note", argsText: `{"n":${big}}`}, {name: "order", args: {sku: "B"}}]}, {text: `done, ${key}`}];
-            let agent = await S.agent(turns, {provider: {name: "fake", model: "m", apiKey: async () => key, headers: {"x-own": "sk-header-2"}}});
+            let agent = await S.agent(turns, {provider: {name: "fake", model: "m", apiKey: key, headers: {"x-own": "sk-header-2"}}});
             const blocked = await agent.session("s").run("x");
             await agent.resume(blocked.runId, {[blocked.output.approvals[0].approvalId]: "approve"});
-            await agent.session("s").run("y"); // blocked, and left so
+            await agent.session("t").run("y"); // blocked, and left so
             const before = await agent.export();
             const file = new File([JSON.stringify(before)], "agrun.json");
             await agent.close();
@@ -518,6 +518,8 @@ async def test_an_export_comes_back_identical(tab: Open) -> None:
     assert found["again"] == {"runs": 0, "sessions": 0}, "what is there stays"
     assert str(BIG) in found["text"]
     assert "1152921504606847000" not in found["text"]
+    assert "done, " in found["text"]
+    assert KEY not in found["text"]
     assert "sk-header-2" not in found["text"]
     assert found["used"]["code"] in ("APPROVAL_INVALID", "STATE_INVALID")
     assert found["status"] == "completed", "a run that came in goes on"
