@@ -555,6 +555,7 @@ async def test_where_runs_are_kept_is_an_option(tab: Open) -> None:
             await agent.close();
             return agent.storage;
         };
+        await S.agent([], {store: null}); // stays, so that Python starts once
         const openai = {name: "openai", model: "m", apiKey: "k"};
         const fake = {provider: "fake:x", providers: {fake: S.model([])}};
         return {
