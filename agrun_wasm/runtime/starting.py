@@ -64,7 +64,10 @@ class NewRun:
 
 
 class ResumedRun:
-    """A run from its saved state (or its id, with a store), with answers to approvals and additions to budgets."""
+    """A run from its saved state (or its id, with a store), with answers to approvals and additions to budgets.
+
+    `aborts`: it is only brought to where its finished calls lead, and ends there as stopped.
+    """
 
     def __init__(
         self,
@@ -72,8 +75,11 @@ class ResumedRun:
         saved: Mapping[str, Any] | str,
         decisions: Mapping[str, Any],
         extend: Mapping[str, Any],
+        *,
+        aborts: bool = False,
     ) -> None:
         self._runtime = runtime
+        self._aborts = aborts
         self._saved = saved
         self._decisions = decisions
         self._extend = extend
@@ -103,6 +109,8 @@ class ResumedRun:
         from agrun_wasm.loop.drive import drive
 
         context.interrupted = self._interrupted
+        if self._aborts:  # what had finished is taken in first (RunContext.stopped)
+            context.stop.set("now")
         await drive(context)
 
     async def _load(self) -> RunState:

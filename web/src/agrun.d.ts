@@ -136,6 +136,14 @@ export interface RuntimeOptions extends Omit<RuntimeConfig, "provider" | "webSea
   /** Python in a worker (default), or in the page's own thread */
   thread?: "worker" | "page";
   onBoot?(event: BootEvent): void;
+  /**
+   * Where runs, sessions and used approvals are kept: "indexeddb" (in the database "agrun"), a database of another name,
+   * "memory" (as long as the runtime), or null: nowhere. By default IndexedDB with a provider that asks a model over the
+   * network, and nowhere with `offline`, `scripted` and a provider of your own (`providers`).
+   */
+  store?: "indexeddb" | "memory" | { name: string } | null;
+  /** told when the browser keeps nothing for this page, and memory stands in; `notice` is for people */
+  onStorage?(status: StorageStatus): void;
   /** where requests to other origins are relayed, as `<proxyUrl>?url=<encoded>`; agrun_host serves one */
   proxyUrl?: string;
   /** milliseconds without progress after which a stage of the boot is given up */
@@ -161,11 +169,60 @@ export interface Session {
   run(input: Input): Run;
 }
 
+export interface StorageStatus {
+  kind: "indexeddb" | "memory";
+  /** of the database; null for memory of the runtime's own */
+  name: string | null;
+  /** why nothing outlives this page, where it should have; for people */
+  notice: string | null;
+}
+
+export interface KeptRun {
+  id: string;
+  session: string;
+  /** "running" is also a run whose page or worker ended in the middle of it: `resume(id)` goes on with it */
+  status: "running" | RunResult["status"];
+  /** milliseconds since the epoch */
+  updated: number;
+}
+
+/** The runs that are kept, also those of other tabs. */
+export interface KeptRuns {
+  /** the latest first */
+  list(): Promise<KeptRun[]>;
+  get(id: string): Promise<(KeptRun & { state: RunResult["state"] }) | null>;
+  /** SESSION_BUSY while it is in progress */
+  delete(id: string): Promise<void>;
+}
+
+export interface KeptSessions {
+  list(): Promise<{ id: string; updated: number }[]>;
+  history(id: string): Promise<{ role: "user" | "assistant"; parts: Record<string, any>[]; runId: string }[]>;
+  delete(id: string): Promise<void>;
+}
+
+/** All that is kept; JSON. States, journal entries and histories are JSON texts, so that every number stays as it was. */
+export interface Exported {
+  format: "agrun";
+  version: 1;
+  runs: { updated: number; state: string; journal: string[] }[];
+  sessions: { id: string; updated: number; history: string }[];
+  usedApprovals: { id: string; run: string }[];
+}
+
 export class Runtime {
+  /** where runs and sessions are kept; null where they are not, and then the next four throw */
+  readonly storage: StorageStatus | null;
+  readonly runs: KeptRuns;
+  readonly sessions: KeptSessions;
+  /** neither keys nor headers are in it */
+  export(): Promise<Exported>;
+  /** adds an export, its JSON text or a file of it; of what is there already, whatever is further or newer stays */
+  import(data: Exported | string | Blob): Promise<{ runs: number; sessions: number }>;
   run(input: Input): Run;
-  /** `state` is `result.state`; decisions are by approval id. */
+  /** `run` is the id of one that is kept, or `result.state`; decisions are by approval id. */
   resume(
-    state: RunResult["state"],
+    run: RunResult["state"] | string,
     decisions?: Record<string, ApprovalDecision>,
     options?: { extend?: { maxSteps?: number; runDeadlineMs?: number; maxCostUsd?: number } },
   ): Run;

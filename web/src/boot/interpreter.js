@@ -18,6 +18,11 @@ const WORKER = "worker.mjs";
 /** A worker that does not answer a request to end within this time is ended. */
 const CLOSE_TIMEOUT_MS = 2_000;
 
+/** A worker that does not answer for this long after a stop is ended. */
+const STUCK_MS = 2_000;
+/** The code of what waited for it. */
+export const PYTHON_STUCK = "PYTHON_STUCK";
+
 /** @type {Map<string, Interpreter>} */
 const shared = new Map();
 
@@ -45,6 +50,8 @@ export class Interpreter {
   history = [];
   /** @type {Set<(event: BootEvent) => void>} */
   listeners = new Set();
+  /** Why it was ended, once it was. @type {AgrunError | null} */
+  ended = null;
   channel = new Channel((text) => this.#post(text));
   #options;
   #forget;
@@ -89,10 +96,28 @@ export class Interpreter {
 
   /** End Python at once; what waits for it fails with this error. @param {AgrunError} error */
   terminate(error) {
+    if (this.ended) return;
+    this.ended = error;
     clearTimeout(this.#watchdog);
     this.#forget();
     this.#end();
     this.channel.lose(error);
+  }
+
+  /**
+   * End a worker that does not answer, after a stop that it did not take. In the page's own thread nobody could tell.
+   */
+  async endIfStuck() {
+    if (this.#options.thread === "page") return;
+    const answering = this.channel.request("ping", {}).then(() => true, () => true);
+    if (await Promise.race([answering, later(STUCK_MS)])) return;
+    this.terminate(
+      new AgrunError({
+        code: PYTHON_STUCK,
+        message: "Python did not react to the stop, and was ended",
+        hint: "A new one has been started. With a store (createRuntime({store})) runs go on there; this one was not kept.",
+      }),
+    );
   }
 
   /** @param {Promise<Manifest>} manifest */
@@ -169,7 +194,7 @@ function crashed(what) {
   return new AgrunError({
     code: "PYTHON_CRASHED",
     message: `Python broke down: ${what}`,
-    hint: "Create a new runtime; a run whose state you have goes on there with resume(state).",
+    hint: "Create a new runtime; a run that was kept, or whose state you have, goes on there with resume(id or state).",
   });
 }
 
