@@ -8,12 +8,13 @@ import { AgrunError } from "./errors.js";
  * @typedef {object} PageOptions
  * @property {string} [assetBase] where the bundle lies; by default beside agrun.js
  * @property {"worker" | "page"} [thread]
+ * @property {string} [snapshot] "auto", "off", or the URL of a snapshot that was made before
  * @property {Partial<Record<import("../boot/stages.js").Stage, number>>} [stageTimeouts] milliseconds without progress
  * @property {(event: import("../boot/stages.js").BootEvent) => void} [onBoot]
  * @property {string} [proxyUrl] where requests to other origins are relayed, as `<proxyUrl>?url=<encoded>`
  */
 
-const PAGE_OPTIONS = ["assetBase", "thread", "stageTimeouts", "onBoot", "proxyUrl"];
+const PAGE_OPTIONS = ["assetBase", "thread", "snapshot", "stageTimeouts", "onBoot", "proxyUrl"];
 const SKILLS = "skills.json";
 
 /**
@@ -30,7 +31,24 @@ export function splitOptions(options) {
   if (page.thread !== undefined && page.thread !== "worker" && page.thread !== "page") {
     throw new AgrunError({ code: "CONFIG_INVALID", message: "config: 'thread' must be \"worker\" or \"page\"" });
   }
+  if (page.snapshot !== undefined && !isSnapshot(page.snapshot)) {
+    throw new AgrunError({
+      code: "CONFIG_INVALID",
+      message: "config: 'snapshot' must be \"auto\", \"off\" or the URL of a snapshot",
+      hint: "`python build.py snapshot` makes one in web/dist: snapshot.bin.gz.",
+    });
+  }
   return { page, config };
+}
+
+/** @param {unknown} value */
+function isSnapshot(value) {
+  return typeof value === "string" && value !== "" && URL.canParse(value, document.baseURI);
+}
+
+/** "auto", "off", or where the snapshot lies, whoever looks. @param {string} [value] */
+export function snapshotSetting(value = "auto") {
+  return value === "auto" || value === "off" ? value : new URL(value, document.baseURI).href;
 }
 
 /**

@@ -2,7 +2,7 @@
 
 import { stateText } from "../border/json.js";
 import { acquire } from "../boot/interpreter.js";
-import { loadSkills, splitOptions } from "./options.js";
+import { loadSkills, snapshotSetting, splitOptions } from "./options.js";
 import { Run } from "./run.js";
 
 /** @typedef {Record<string, any> | string} RunInput a prompt, or `{prompt, system, parts, conversation, requestedCitations}` */
@@ -19,13 +19,18 @@ export function setDefaultBase(base) {
 let runtimes = 0;
 
 /**
- * @param {Record<string, any>} options document 2's RuntimeConfig in camelCase, and `assetBase`, `thread`, `onBoot`, `stageTimeouts`, `proxyUrl`
+ * @param {Record<string, any>} options document 2's RuntimeConfig in camelCase, and `assetBase`, `thread`, `snapshot`, `onBoot`, `stageTimeouts`, `proxyUrl`
  * @returns {Promise<Runtime>}
  */
 export async function createRuntime(options) {
   const { page, config } = splitOptions(options);
   const base = new URL(page.assetBase ?? defaultBase, document.baseURI).href.replace(/\/?$/, "/");
-  const interpreter = acquire({ base, thread: page.thread ?? "worker", timeouts: page.stageTimeouts ?? {} });
+  const interpreter = acquire({
+    base,
+    thread: page.thread ?? "worker",
+    snapshot: snapshotSetting(page.snapshot),
+    timeouts: page.stageTimeouts ?? {},
+  });
   const onBoot = page.onBoot;
   try {
     if (onBoot) {
