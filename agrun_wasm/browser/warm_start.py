@@ -25,7 +25,18 @@ from agrun_wasm.text.markdown import headings
 __all__ = ["prepare", "wake"]
 
 #: of Python's own library: what is imported late, by us or by the tools of skills
-LATE = ("csv", "decimal", "difflib", "email.utils", "fractions", "hashlib", "ipaddress", "secrets", "statistics", "uuid")
+LATE = (
+    "csv",
+    "decimal",
+    "difflib",
+    "email.utils",
+    "fractions",
+    "hashlib",
+    "ipaddress",
+    "secrets",
+    "statistics",
+    "uuid",
+)
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer", "minimum": 1}}, "required": ["n"]}
 
 
