@@ -185,8 +185,8 @@ async def test_without_jspi_a_browser_makes_one_of_its_own(browser: Browser, sit
 
 
 REFUSALS = {
-    "refused": "caches.open = async () => { throw new DOMException('The operation is insecure.', 'SecurityError'); }",
-    "absent": "delete CacheStorage.prototype.match; Reflect.deleteProperty(window, 'caches')",
+    "refused": "() => { caches.open = async () => { throw new DOMException('The operation is insecure.', 'SecurityError'); }; }",
+    "absent": "() => { delete window.caches; if ('caches' in window) throw new Error('still there'); }",
 }
 
 

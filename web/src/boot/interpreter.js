@@ -7,6 +7,8 @@ import { AgrunError } from "../api/errors.js";
 import { Channel } from "../border/channel.js";
 import { assetUrl, loadAsset, loadManifest } from "./assets.js";
 import { IdleMaking } from "./idle_making.js";
+import { snapshotKey } from "./snapshot.js";
+import { SnapshotStore } from "./snapshot_store.js";
 import { BOOT_TIMEOUT, BootError, STAGES } from "./stages.js";
 import { newWorker } from "./workers.js";
 
@@ -67,6 +69,7 @@ export class Interpreter {
     this.manifest = loadManifest(options.base, BUILD);
     this.ready = new Promise((resolve, reject) => {
       this.#fail = (error) => {
+        if (error.code === BOOT_TIMEOUT) this.#discardSnapshot(); // it might be what does not come to an end
         reject(error);
         this.terminate(error);
       };
@@ -148,6 +151,12 @@ export class Interpreter {
     });
     this.#post = python.receive;
     this.#end = python.close;
+  }
+
+  #discardSnapshot() {
+    const { base, snapshot } = this.#options;
+    if (snapshot !== "auto" || !SnapshotStore.available) return;
+    this.manifest.then((manifest) => new SnapshotStore(base, snapshotKey(manifest)).discard()).catch(() => {});
   }
 
   /** @param {BootEvent} event */
