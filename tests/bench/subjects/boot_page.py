@@ -63,8 +63,8 @@ def _ready(context: BrowserContext, site: Site, address: str, until: str = "") -
     found = page.wait_for_function("() => window.ready", timeout=120_000).json_value()
     if not isinstance(found, int | float):
         raise SystemExit(f"{address}: {found}")
-    if until:
-        page.wait_for_function(until, timeout=120_000, polling=200)
+    while until and not page.evaluate(until):
+        page.wait_for_timeout(200)
     page.close()
     return float(found)
 
