@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Page, Worker, async_playwright
+from playwright.async_api import Browser, BrowserContext, Page, Worker, async_playwright
 
 from tests.browser.serving import DIST, Site, SlowPeer, served, slow_peer
 
@@ -92,7 +92,7 @@ def peer() -> Iterator[SlowPeer]:
         yield peer
 
 
-async def open_page(browser: Browser, site: Site) -> Page:
+async def open_page(browser: Browser | BrowserContext, site: Site) -> Page:
     """A page of the site with agrun.js and the fakes, and nothing else on it."""
     page = await browser.new_page()
     await page.goto(f"{site.origin}/skills.json")

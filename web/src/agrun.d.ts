@@ -7,10 +7,14 @@ export type BootStage = "assets" | "runtime" | "packages" | "core" | "ready";
 /** What `onBoot` is told while Python starts; `loaded` and `total` are bytes. */
 export interface BootEvent {
   stage: BootStage;
-  status: "started" | "progress" | "done";
+  /** `snapshot-rejected`: the one there was could not be used, for this `reason`; the boot goes on without it */
+  status: "started" | "progress" | "done" | "snapshot-rejected";
   loaded?: number;
   total?: number;
   ms?: number;
+  /** at `ready`: whether Python came from a snapshot */
+  warm?: boolean;
+  reason?: string;
 }
 
 /** Every error of agrun: a stable code, words for a person, what to do. */
@@ -135,6 +139,12 @@ export interface RuntimeOptions extends Omit<RuntimeConfig, "provider" | "webSea
   assetBase?: string;
   /** Python in a worker (default), or in the page's own thread */
   thread?: "worker" | "page";
+  /**
+   * Where later visits take a Python that has started already: "auto" (default) makes a snapshot of its memory in idle time
+   * and keeps it in the browser's Cache Storage (about 45 MB), "off" does neither; or the URL of one that
+   * `python build.py snapshot` made. One that does not fit is never used: `onBoot` is told, and Python starts as at a first visit.
+   */
+  snapshot?: "auto" | "off" | (string & {});
   onBoot?(event: BootEvent): void;
   /**
    * Where runs, sessions and used approvals are kept: "indexeddb" (in the database "agrun"), a database of another name,

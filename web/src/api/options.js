@@ -10,6 +10,7 @@ import { AgrunError } from "./errors.js";
  * @typedef {object} PageOptions
  * @property {string} [assetBase] where the bundle lies; by default beside agrun.js
  * @property {"worker" | "page"} [thread]
+ * @property {string} [snapshot] "auto", "off", or the URL of a snapshot that was made before
  * @property {Partial<Record<import("../boot/stages.js").Stage, number>>} [stageTimeouts] milliseconds without progress
  * @property {(event: import("../boot/stages.js").BootEvent) => void} [onBoot]
  * @property {StoreOption} [store]
@@ -17,7 +18,7 @@ import { AgrunError } from "./errors.js";
  * @property {string} [proxyUrl] where requests to other origins are relayed, as `<proxyUrl>?url=<encoded>`
  */
 
-const PAGE_OPTIONS = ["assetBase", "thread", "stageTimeouts", "onBoot", "onStorage", "proxyUrl", "store"];
+const PAGE_OPTIONS = ["assetBase", "thread", "snapshot", "stageTimeouts", "onBoot", "onStorage", "proxyUrl", "store"];
 const SKILLS = "skills.json";
 
 /**
@@ -33,6 +34,13 @@ export function splitOptions(options) {
   const config = Object.fromEntries(entries.filter(([key]) => !PAGE_OPTIONS.includes(key)));
   if (page.thread !== undefined && page.thread !== "worker" && page.thread !== "page") {
     throw new AgrunError({ code: "CONFIG_INVALID", message: "config: 'thread' must be \"worker\" or \"page\"" });
+  }
+  if (page.snapshot !== undefined && !isSnapshot(page.snapshot)) {
+    throw new AgrunError({
+      code: "CONFIG_INVALID",
+      message: "config: 'snapshot' must be \"auto\", \"off\" or the URL of a snapshot",
+      hint: "`python build.py snapshot` makes one in web/dist: snapshot.bin.gz.",
+    });
   }
   return { page, config };
 }
@@ -65,6 +73,16 @@ export function chosenStorage({ store }, config) {
 function keepsByDefault({ provider, providers }) {
   const name = typeof provider === "string" ? provider.split(":")[0] : provider?.name;
   return typeof name === "string" && !NOTHING_TO_KEEP.includes(name) && !Object.hasOwn(providers ?? {}, name);
+}
+
+/** @param {unknown} value */
+function isSnapshot(value) {
+  return typeof value === "string" && value !== "" && URL.canParse(value, document.baseURI);
+}
+
+/** "auto", "off", or where the snapshot lies, whoever looks. @param {string} [value] */
+export function snapshotSetting(value = "auto") {
+  return value === "auto" || value === "off" ? value : new URL(value, document.baseURI).href;
 }
 
 /**

@@ -7,7 +7,7 @@ import { storePort } from "../store/port.js";
 import { Drive } from "./drive.js";
 import { AgrunError } from "./errors.js";
 import { Link } from "./link.js";
-import { chosenStorage, splitOptions } from "./options.js";
+import { chosenStorage, snapshotSetting, splitOptions } from "./options.js";
 import { Run } from "./run.js";
 
 /** @typedef {Record<string, any> | string} RunInput a prompt, or `{prompt, system, parts, conversation, requestedCitations}` */
@@ -31,7 +31,12 @@ export async function createRuntime(options) {
   const storage = chosenStorage(page, config);
   const base = new URL(page.assetBase ?? defaultBase, document.baseURI).href.replace(/\/?$/, "/");
   const link = new Link({
-    python: { base, thread: page.thread ?? "worker", timeouts: page.stageTimeouts ?? {} },
+    python: {
+      base,
+      thread: page.thread ?? "worker",
+      snapshot: snapshotSetting(page.snapshot),
+      timeouts: page.stageTimeouts ?? {},
+    },
     config,
     proxyUrl: page.proxyUrl && new URL(page.proxyUrl, document.baseURI).href,
     store: storage && storePort(storage),
