@@ -27,7 +27,7 @@ export class Composer {
         if (!this.#busy) this.#submit();
       }
     });
-    this.#fit();
+    this.showBusy(false);
   }
 
   focus() {

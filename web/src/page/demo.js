@@ -9,8 +9,14 @@ document.getElementById("theme").addEventListener("click", () => {
   chat.setAttribute("theme", root.dataset.theme);
 });
 
-const reading = document.querySelector("[data-page]"); // a page of this very site, wherever it is served
-reading.dataset.prompt = `What does the page ${new URL(reading.dataset.page, document.baseURI)} say?`;
+// The runtime reads public pages only: this site's own where it has a public name, else one that allows every origin.
+const isPublic = location.hostname.includes(".") && !/^[\d.]+$/.test(location.hostname);
+const [address, words] = isPublic
+  ? [new URL("about.html", document.baseURI).href, "What does the page “How it works” say? You approve first."]
+  : ["https://en.wikipedia.org/api/rest_v1/page/html/Mile", "What does Wikipedia say of the mile? Needs the network, and you approve first."];
+const reading = document.querySelector("[data-reads]");
+reading.dataset.prompt = `What does the page ${address} say?`;
+reading.querySelector("span").textContent = words;
 
 if (!window.Agrun) {
   const missing = document.getElementById("missing");
