@@ -6,14 +6,12 @@
 
 /** @typedef {import("markdown-it").Token} Token */
 /** Where to go on: an offset of the text, and lines to repeat before it (a table's head, a fence's opening). @typedef {{at: number, prefix: string}} Position */
-/** @typedef {{blocks: Token[][], settled: number, next: Position, done: boolean}} Read */
+/** @typedef {{blocks: Token[][], continues: boolean, settled: number, next: Position, done: boolean}} Read `continues`: the first block goes on with the one before it */
 
 /** @type {Position} */
 export const START = { at: 0, prefix: "" };
 
-const WINDOW = 8_000;
-/** Code costs little to show, and is copied as one. */
-const FENCE_WINDOW = 300_000;
+const WINDOW = 6_000;
 
 /**
  * The blocks from `position` on, as far as one window goes. `done`: the window reached the end of the text.
@@ -21,24 +19,21 @@ const FENCE_WINDOW = 300_000;
  * @returns {Read}
  */
 export function readBlocks(text, position, parse, ended) {
-  let { end, source, blocks } = windowAt(text, position, parse, WINDOW);
-  if (end < text.length && blocks.length === 1 && blocks[0][0].type === "fence") {
-    ({ end, source, blocks } = windowAt(text, position, parse, FENCE_WINDOW));
-  }
-  const done = end === text.length;
-  if (done && ended) return { blocks, settled: blocks.length, next: { at: end, prefix: "" }, done };
-  if (!done && blocks.length === 0) return { blocks, settled: 0, next: { at: end, prefix: "" }, done };
-  if (!done && blocks.length === 1) return cut(text, position, parse, { end, source, block: blocks[0] });
-  const settled = settledCount(blocks, source, done);
-  const next = settled === 0 ? position : { at: position.at - position.prefix.length + lineStart(source, startOf(blocks[settled])), prefix: "" };
-  return { blocks: done ? blocks : blocks.slice(0, settled), settled, next, done };
-}
-
-/** @param {string} text @param {Position} position @param {(source: string) => Token[]} parse @param {number} size */
-function windowAt(text, { at, prefix }, parse, size) {
-  const end = windowEnd(text, at, size);
+  const { at, prefix } = position;
+  const end = windowEnd(text, at, WINDOW);
   const source = prefix + text.slice(at, end);
-  return { end, source, blocks: blocksOf(parse(source)).filter((block) => !prefix || !isBareHead(block)) };
+  const parsed = blocksOf(parse(source));
+  const blocks = prefix && parsed[0] && isEmpty(parsed[0]) ? parsed.slice(1) : parsed;
+  const continues = prefix !== "" && blocks.length === parsed.length;
+  const done = end === text.length;
+  if ((done && ended) || blocks.length === 0) {
+    const next = done && !ended ? position : { at: end, prefix: "" };
+    return { blocks, continues, settled: blocks.length, next, done };
+  }
+  if (!done && blocks.length === 1) return { continues, ...cut(text, position, parse, { end, source, block: blocks[0] }) };
+  const settled = settledCount(blocks, source, done);
+  const next = settled === 0 ? position : { at: at - prefix.length + lineStart(source, startOf(blocks[settled])), prefix: "" };
+  return { blocks: done ? blocks : blocks.slice(0, settled), continues, settled, next, done };
 }
 
 /** The end of a window: of the text, else of a line, else of a word. @param {string} text @param {number} at @param {number} size */
@@ -62,7 +57,7 @@ function settledCount(blocks, source, done) {
 /**
  * One block that is larger than a window, up to where it can be parted.
  * @param {string} text @param {Position} position @param {(source: string) => Token[]} parse @param {{end: number, source: string, block: Token[]}} large
- * @returns {Read}
+ * @returns {Omit<Read, "continues">}
  */
 function cut(text, position, parse, { end, source, block }) {
   const [{ type }] = block;
@@ -76,13 +71,14 @@ function cut(text, position, parse, { end, source, block }) {
   return piece(whole, { at, prefix: "" });
 }
 
-/** @param {Token[]} block @param {Position} next @returns {Read} */
+/** @param {Token[]} block @param {Position} next @returns {Omit<Read, "continues">} */
 function piece(block, next) {
   return { blocks: [block], settled: 1, next, done: false };
 }
 
-/** The head of a table that was only repeated: no row follows it. @param {Token[]} block */
-function isBareHead(block) {
+/** A table's head or a fence's opening that was only repeated: nothing follows it. @param {Token[]} block */
+function isEmpty(block) {
+  if (block[0].type === "fence") return block[0].content === "";
   return block[0].type === "table_open" && !block.some(({ type }) => type === "tbody_open");
 }
 

@@ -50,7 +50,7 @@ function isAllowed(url) {
 /** What a text may carry for the page besides prose: follow-up questions, in fenced blocks (document 2, 2.7). */
 const SUGGESTION_FENCES = ["g3-followups", "g3-drill-hints"];
 /** Milliseconds of a frame that rendering may take, and how much longer it rests than it worked when it took more. */
-const SLICE_MS = 8;
+const SLICE_MS = 6;
 const REST = 4;
 const DEFINITION = /^ {0,3}\[[^\]\n]+\]:[^\n]*$/gm;
 
@@ -115,7 +115,7 @@ export class MarkdownView {
     let done = false;
     while (!done && spent() < SLICE_MS) {
       const read = readBlocks(this.text, this.#position, parse, ended);
-      read.blocks.forEach((tokens, index) => this.#show(this.#settled + index, tokens));
+      read.blocks.forEach((tokens, index) => this.#show(this.#settled + index, tokens, read.continues && index === 0));
       if (read.done) this.#drop(this.#settled + read.blocks.length);
       this.#settled += read.settled;
       this.#position = read.next;
@@ -140,15 +140,17 @@ export class MarkdownView {
     }, ms * REST);
   }
 
-  /** @param {number} index @param {Token[]} tokens */
-  #show(index, tokens) {
+  /** @param {number} index @param {Token[]} tokens @param {boolean} continues */
+  #show(index, tokens, continues) {
     const known = this.#shown[index];
     const isSuggestions = isSuggestionFence(tokens[0]);
     const html = isSuggestions ? tokens[0].content : markdown.renderer.render(tokens, markdown.options, {});
     if (known?.html === html) return;
-    const nodes = isSuggestions ? [] : [...sanitised(html).childNodes];
     const next = this.#shown.slice(index).find((shown) => shown.nodes.length > 0)?.nodes[0] ?? null;
-    for (const node of nodes) this.element.insertBefore(node, next);
+    const nodes = isSuggestions ? [] : [...sanitised(html).childNodes];
+    const pre = continues && tokens[0].type === "fence" ? preOf(this.#shown[index - 1]?.nodes[0]) : null;
+    if (pre) nodes.splice(0, nodes.length, codeOf(nodes[0])); // long code stays one block with one copy button
+    for (const node of nodes) (pre ?? this.element).insertBefore(node, pre ? null : next);
     known?.nodes.forEach((node) => node.remove());
     this.#shown[index] = { html, nodes, suggestions: suggestionsOf(tokens[0]) };
   }
@@ -157,6 +159,16 @@ export class MarkdownView {
   #drop(from) {
     for (const { nodes } of this.#shown.splice(from)) nodes.forEach((node) => node.remove());
   }
+}
+
+/** The frame of code that this piece of code stands in. @param {ChildNode | undefined} node @returns {Element | null} */
+function preOf(node) {
+  return node instanceof Element ? (node.closest("pre") ?? node.querySelector("pre")) : null;
+}
+
+/** @param {ChildNode} node */
+function codeOf(node) {
+  return /** @type {Element} */ (/** @type {Element} */ (node).querySelector("code"));
 }
 
 /** @param {string} definitions */
@@ -175,6 +187,7 @@ function sanitised(html) {
     ALLOW_DATA_ATTR: false,
     ALLOW_ARIA_ATTR: false,
     ALLOWED_URI_REGEXP: /^(?:https?|mailto):/i,
+    ADD_URI_SAFE_ATTR: ["start"], // a list's first number is no address
     RETURN_DOM_FRAGMENT: true,
   });
   for (const block of fragment.children) block.setAttribute("dir", "auto"); // each in the direction of its own script
@@ -194,6 +207,7 @@ function sanitised(html) {
   for (const table of fragment.querySelectorAll("table")) {
     const frame = el("div", { class: "table", tabIndex: 0, role: "group", "aria-label": "Table", dir: "auto" });
     table.replaceWith(frame);
+    table.removeAttribute("dir"); // it would hide its text from the frame's "auto"
     frame.append(table);
   }
   return fragment;

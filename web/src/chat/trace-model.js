@@ -48,7 +48,7 @@ const ENDS = {
 };
 
 /** Told by the panel's own head and lines. */
-const QUIET = ["run-started", "cycle-started", "cycle-completed", "planner-mode-resolved", "plan-validating", "run-completed", "answer-superseded"];
+const QUIET = ["run-started", "cycle-started", "cycle-completed", "planner-mode-resolved", "plan-validating", "run-completed", "run-blocked", "answer-superseded"];
 
 export class TraceModel {
   /** @type {Cycle[]} */
@@ -73,7 +73,6 @@ export class TraceModel {
     if (type in ENDS) return this.#end(ENDS[type], detail, at);
     if (type in BEGINS) return this.#begin(current, BEGINS[type], detail, at);
     if (!QUIET.includes(type)) current.entries.push({ ...point(type, detail), startedAt: at, endedAt: at, firstAt: null });
-    if (type.startsWith("run-") && type !== "run-started") this.#open.clear();
     return undefined;
   }
 

@@ -123,7 +123,7 @@ function entryView(entry, zero, longest, now) {
   const bar = el("span", { class: "bar", "aria-hidden": "true" });
   bar.style.setProperty("--from", String((entry.startedAt - zero) / longest));
   bar.style.setProperty("--share", String(ms / longest));
-  const first = entry.firstAt === null ? "" : `first word after ${duration(entry.firstAt - entry.startedAt)}`;
+  const first = entry.firstAt === null ? "" : `began after ${duration(entry.firstAt - entry.startedAt)}`;
   const detail = [entry.detail, first].filter(Boolean).join(" · ");
   return el(
     "li",
