@@ -120,7 +120,7 @@ async def test_a_huge_table_keeps_its_head_and_every_row(demo: Page) -> None:
     cells = await turn.locator("tbody tr td:first-child").all_text_contents()
     assert cells == [f"item {number}" for number in range(3000)]
     assert await turn.locator("table").count() == await turn.locator("thead").count() > 1
-    await expect(turn.locator(".markdown > p")).to_have_text("That is all.")
+    await expect(turn.locator(".markdown p")).to_have_text("That is all.")
 
 
 async def test_long_code_is_one_block_and_copied_whole(demo: Page) -> None:
@@ -132,7 +132,7 @@ async def test_long_code_is_one_block_and_copied_whole(demo: Page) -> None:
     assert await pre.count() == 1
     assert await pre.evaluate("(element) => element.textContent") == code
     assert await pre.locator("code").count() > 1
-    await expect(demo.locator(".turn.agent .markdown > p")).to_have_text("That is all.")
+    await expect(demo.locator(".turn.agent .markdown p")).to_have_text("That is all.")
 
 
 async def test_a_long_list_keeps_every_item_and_its_number(demo: Page) -> None:
@@ -168,7 +168,7 @@ async def test_each_block_has_the_direction_of_its_own_script(demo: Page) -> Non
     await demo.evaluate(MOUNT, [{"text": text}])
     await ask(demo, ARABIC)
     await answered(demo)
-    directions = await demo.locator(".turn.agent .markdown > *").evaluate_all(
+    directions = await demo.locator(".turn.agent .chunk > *").evaluate_all(
         "(blocks) => blocks.map((block) => getComputedStyle(block).direction)"
     )
     assert directions == ["rtl", "rtl", "rtl", "ltr", "rtl", "ltr"]

@@ -52,10 +52,12 @@ const SUGGESTION_FENCES = ["g3-followups", "g3-drill-hints"];
 /** Milliseconds of a frame that rendering may take, and how much longer it rests than it worked when it took more. */
 const SLICE_MS = 6;
 const REST = 4;
+/** Blocks stand in chunks of about this many characters: one that is out of sight costs the page nothing. */
+const CHUNK = 12_000;
 const DEFINITION = /^ {0,3}\[[^\]\n]+\]:[^\n]*$/gm;
 
 /** @typedef {{label: string, prompt: string}} Suggestion */
-/** @typedef {{html: string, nodes: ChildNode[], suggestions: Suggestion[]}} Shown */
+/** @typedef {{html: string, nodes: ChildNode[], suggestions: Suggestion[], chunk: HTMLElement}} Shown */
 
 export class MarkdownView {
   element = el("div", { class: "markdown", part: "markdown" });
@@ -146,18 +148,33 @@ export class MarkdownView {
     const isSuggestions = isSuggestionFence(tokens[0]);
     const html = isSuggestions ? tokens[0].content : markdown.renderer.render(tokens, markdown.options, {});
     if (known?.html === html) return;
-    const next = this.#shown.slice(index).find((shown) => shown.nodes.length > 0)?.nodes[0] ?? null;
     const nodes = isSuggestions ? [] : [...sanitised(html).childNodes];
     const pre = continues && tokens[0].type === "fence" ? preOf(this.#shown[index - 1]?.nodes[0]) : null;
     if (pre) nodes.splice(0, nodes.length, codeOf(nodes[0])); // long code stays one block with one copy button
-    for (const node of nodes) (pre ?? this.element).insertBefore(node, pre ? null : next);
+    const chunk = known?.chunk ?? this.#chunkAt(index, pre !== null);
+    const after = this.#shown.slice(index).find((shown) => shown.nodes.length > 0 && shown.chunk === chunk)?.nodes[0] ?? null;
+    for (const node of nodes) (pre ?? chunk).insertBefore(node, pre ? null : after);
     known?.nodes.forEach((node) => node.remove());
-    this.#shown[index] = { html, nodes, suggestions: suggestionsOf(tokens[0]) };
+    this.#shown[index] = { html, nodes, suggestions: suggestionsOf(tokens[0]), chunk };
+  }
+
+  /** The chunk of a new block: that of the one before, until it is full. @param {number} index @param {boolean} continues */
+  #chunkAt(index, continues) {
+    const current = this.#shown[index - 1]?.chunk;
+    let size = 0;
+    for (let at = index - 1; at >= 0 && this.#shown[at].chunk === current; at--) size += this.#shown[at].html.length;
+    if (current && (size < CHUNK || continues)) return current;
+    const chunk = el("div", { class: "chunk" });
+    this.element.append(chunk);
+    return chunk;
   }
 
   /** @param {number} from */
   #drop(from) {
-    for (const { nodes } of this.#shown.splice(from)) nodes.forEach((node) => node.remove());
+    for (const { nodes, chunk } of this.#shown.splice(from)) {
+      nodes.forEach((node) => node.remove());
+      if (!chunk.hasChildNodes()) chunk.remove();
+    }
   }
 }
 
