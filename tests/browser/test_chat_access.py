@@ -45,7 +45,9 @@ async def test_axe_finds_nothing_in_a_conversation(demo: Page, name: str) -> Non
         await summary.click()
     await demo.get_by_role("button", name="Trace").first.click()
     await expect(demo.locator(".trace-sections details").first).to_be_visible()
-    await demo.evaluate("document.querySelector('agrun-chat').notice('Storage was refused.', {kind: 'warning', hint: 'Allow it.'})")
+    await demo.evaluate(
+        "document.querySelector('agrun-chat').notice('Storage was refused.', {kind: 'warning', hint: 'Allow it.'})"
+    )
     assert await violations(demo) == []
 
 
@@ -90,7 +92,9 @@ async def test_a_conversation_with_the_keyboard_alone(demo: Page) -> None:
     """Ask, approve, unfold a row, open the trace, choose a provider and leave it, ask again, stop: no pointer at all."""
     call = {"name": "place_order", "args": {"sku": "A-17", "quantity": 40}}
     await demo.evaluate("acted.length = 0")
-    await demo.evaluate(MOUNT, [{"calls": [call]}, {"text": "Ordered."}, {"text": "on and on " * 90, "pause": 20, "hang": True}])
+    await demo.evaluate(
+        MOUNT, [{"calls": [call]}, {"text": "Ordered."}, {"text": "on and on " * 90, "pause": 20, "hang": True}]
+    )
     await demo.get_by_role("textbox", name="Message").wait_for()
     await demo.evaluate("document.activeElement?.blur()")
     await tab_to(demo, "Message")
@@ -123,7 +127,9 @@ async def test_a_conversation_with_the_keyboard_alone(demo: Page) -> None:
 
 
 async def test_what_happens_is_told_to_a_screen_reader(demo: Page) -> None:
-    await demo.evaluate(MOUNT, [{"throw": {"message": "no such key", "code": "PROVIDER_AUTH"}}, {"text": "Fine.", "pause": 100}])
+    await demo.evaluate(
+        MOUNT, [{"throw": {"message": "no such key", "code": "PROVIDER_AUTH"}}, {"text": "Fine.", "pause": 100}]
+    )
     await ask(demo, "x")
     await expect(demo.get_by_role("alert")).to_contain_text("no such key")
     log = demo.get_by_role("log", name="Conversation")

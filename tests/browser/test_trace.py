@@ -1,4 +1,3 @@
-# ruff: noqa: E501 (JS stands in the strings)
 """The trace of a turn: what ran, how long, what it cost, and what the prompt was made of; opened by button or key."""
 
 from __future__ import annotations
