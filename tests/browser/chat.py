@@ -40,8 +40,8 @@ async def ask(page: Page, text: str) -> None:
     await box.press("Enter")
 
 
-async def answered(page: Page, count: int = 1) -> None:
-    await expect(page.locator('.turn.agent[aria-busy="false"]')).to_have_count(count, timeout=30_000)
+async def answered(page: Page, count: int = 1, seconds: float = 30) -> None:
+    await expect(page.locator('.turn.agent[aria-busy="false"]')).to_have_count(count, timeout=seconds * 1000)
 
 
 async def shot(page: Page, name: str) -> None:

@@ -21,7 +21,8 @@ DIST = ROOT / "web" / "dist"
 #: what chapter 3 says the page runs under; connect-src gets the tests' own peers
 POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; style-src 'self'; "
-    "img-src 'self' data:; connect-src 'self' http://127.0.0.1:* http://*.example.org:*; base-uri 'none'; form-action 'none'"
+    "img-src 'self' data:; connect-src 'self' http://127.0.0.1:* http://*.example.org:*; "
+    "base-uri 'none'; form-action 'none'"
 )
 TYPES = {".mjs": "text/javascript", ".js": "text/javascript", ".wasm": "application/wasm", ".gz": "application/gzip"}
 

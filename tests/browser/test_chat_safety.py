@@ -100,7 +100,7 @@ async def test_a_streamed_answer_of_200_kb_never_makes_the_page_wait(demo: Page,
         await demo.locator(".remark").wait_for(state="attached")
         await demo.evaluate(WATCH)
         await ask(demo, "a long answer")
-        await answered(demo)
+        await answered(demo, seconds=120)
         longest.append(await demo.evaluate("Math.max(0, ...tasks)"))
         if longest[-1] < LONGEST_MS:
             break

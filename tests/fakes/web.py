@@ -1,7 +1,7 @@
 """A small web on loopback: pages of any type with CORS, and a search API in SearXNG's form.
 
-In a page its host is a public name (`pages.example.org`, which the tests' Chromium maps to loopback): the runtime reads no
-private address.
+In a page its host is a public name (`pages.example.org`, which the tests' Chromium maps to loopback): the runtime reads
+no private address.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ HOST = "pages.example.org"
 
 @dataclass
 class Web:
-    """`pages` by path: content type and body. `found` is what every search finds; `asked` the queries, `read` the paths."""
+    """`pages` by path: content type and body. `found` is what every search finds; `asked` the queries, `read` the
+    paths."""
 
     pages: Mapping[str, tuple[str, str]]
     found: Sequence[Mapping[str, Any]] = ()

@@ -17,7 +17,7 @@ export function showMissing(root, file, error) {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(`:host { display: block; color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif; }
     :host([theme="light"]) { color-scheme: light; } :host([theme="dark"]) { color-scheme: dark; }
-    div { max-width: 40rem; margin: 2rem auto; padding: 1rem 1.25rem; overflow-wrap: anywhere; color: light-dark(#1b1d1f, #e6e7e5);
+    div { box-sizing: border-box; width: min(40rem, 100% - 2rem); margin: 2rem auto; padding: 1rem 1.25rem; overflow-wrap: anywhere; color: light-dark(#1b1d1f, #e6e7e5);
       background: light-dark(#fdf3f2, #2a1716); border: 1px solid light-dark(#e3aaa5, #6b3531); border-radius: 14px; }
     p { margin: 0; } strong { color: light-dark(#b3261e, #f2a19b); } p + p { margin-top: 0.4rem; }`);
   root.adoptedStyleSheets = [sheet];
