@@ -247,13 +247,35 @@ export function createRuntime(options: RuntimeOptions): Promise<Runtime>;
 export function defineAction<T extends Action>(action: T): T;
 export const version: string;
 
-/** `<agrun-chat provider skills placeholder theme>`, with the slots `greeting` and `starter`. */
+/** What `<agrun-chat>` shows over its composer. A later notice of the same `id` takes the place of this one. */
+export interface NoticeOptions {
+  kind?: "info" | "warning" | "error";
+  id?: string;
+  /** what to do about it */
+  hint?: string;
+  code?: string;
+  action?: { label: string; run(): void };
+  dismissable?: boolean;
+}
+
+/**
+ * `<agrun-chat provider skills placeholder theme settings>`, with the slots `greeting` and `starter`.
+ *
+ * Parts for `::part()`: chat, scroll, welcome, turns, turn, user-turn, agent-turn, markdown, steps, tool, tool-head,
+ * reasoning, approval, approve, deny, failure, note, trace, sources, notices, notice, notice-info, notice-warning,
+ * notice-error, dock, composer, input, send, provider, remark, boot, dialog, field, save.
+ *
+ * Custom properties: --agrun-text, -muted, -background, -surface, -border, -accent, -on-accent, -good, -warn,
+ * -warn-surface, -bad, -bad-surface, -radius, -width, -font, -mono.
+ */
 export interface AgrunChatElement extends HTMLElement {
   /** what createRuntime takes beyond the attributes; set before the element comes onto the page */
   options: Partial<RuntimeOptions>;
-  /** a runtime of yours instead of one of the element's own */
+  /** a runtime of yours instead of one of the element's own; then there is no choice of provider */
   runtime: Runtime | null;
   ask(text: string): Promise<void>;
+  /** what it resolves to takes the notice away */
+  notice(text: string, options?: NoticeOptions): Promise<(() => void) | undefined>;
   stop(): Promise<void>;
   close(): Promise<void>;
 }
