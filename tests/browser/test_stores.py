@@ -264,22 +264,6 @@ async def test_an_older_state_does_not_overwrite_what_is_kept(tab: Open) -> None
     assert found["log"] == ["asked 0", "note 1", "asked 1"], "nothing has moved"
 
 
-async def test_two_tabs_without_locks_keep_both_turns(tab: Open) -> None:
-    one, two = await tab(), await tab()
-    say = """async (text) => {
-        Object.defineProperty(Navigator.prototype, "locks", {get: () => undefined});
-        window.agent ??= await S.agent([{text}]);
-        const results = [];
-        for (let turn = 0; turn < 4; turn++) results.push(await agent.session("s").run(`${text} ${turn}`));
-        return results.map((result) => result.status + JSON.stringify(result.diagnostics.store ?? ""));
-    }"""
-    ends = await asyncio.gather(one.evaluate(say, "one"), two.evaluate(say, "two"))
-    assert {end for found in ends for end in found} == {'completed""'}
-    history = await one.evaluate("agent.sessions.history('s')")
-    asked = [turn["parts"][0]["text"] for turn in history if turn["role"] == "user"]
-    assert sorted(asked) == sorted(f"{who} {turn}" for who in ("one", "two") for turn in range(4))
-
-
 NOTES = """[{text: "First. ", calls: [{name: "note", args: {n: 1}}]},
             {calls: [{name: "note", args: {n: 2}}, {name: "note", args: {n: 3}}]}, {text: "The end."}]"""
 
