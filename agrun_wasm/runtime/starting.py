@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from agrun_wasm.contracts.errors import ApprovalInvalid, ConfigInvalid, StateInvalid
+from agrun_wasm.contracts.errors import ApprovalInvalid, ConfigInvalid, StateConflict, StateInvalid
 from agrun_wasm.contracts.events import RunEvent
 from agrun_wasm.contracts.request import RunInput
 from agrun_wasm.contracts.result import RunResult
@@ -181,7 +181,11 @@ class RunStart:
 
     async def _finish(self, context: RunContext) -> RunResult:
         """After the end, before anyone has the result: the session's history and the store."""
-        await context.keep("session", lambda: self._runtime.sessions.close_turn(context.state))
+        try:
+            await context.keep("session", lambda: self._runtime.sessions.close_turn(context.state))
+        except StateConflict as error:  # others write to this session all the time; the answer is not theirs to lose
+            notes = context.state.diagnostics.setdefault("store", [])
+            notes.append({"what": "session", "error": context.words_of(error)})
         await context.checkpoints.save()
         return result_of(context.state)
 
