@@ -5,7 +5,7 @@ Written by `python -m tests.skills.write_trusted`; a test recomputes them.
 
 #: content hash (`Skill.content_hash`) -> name
 TRUSTED: dict[str, str] = {
-    "7e6ea0b786e00740eeed1869a33d7882dc7226d3b9f29436a6878f846d7e6bad": "data-table",
+    "3377cb0e0526ac967ade2b67618b28664be220e5b33d654bbebc3a12f09b1288": "data-table",
     "bb497bcb6c790bfebd33f9bc4d9c138e4b12fa2216d289dc92df0d2b8f520114": "report-writer",
     "8fe72729ca44297d6f2286e6bc23a7747703f9308ecfb97267d7cfb4428b8a19": "text-stats",
     "168546631c5978e17ae232f77f236293e0baa749f8f039055189b3eca933e98f": "unit-convert",

@@ -55,7 +55,8 @@ def test_the_step_counts_attempts_from_one() -> None:
     assert result.gap == {"have": 1, "need": 2}
 
 
-def test_the_observation_holds_the_gap_the_ways_to_close_it_and_the_draft() -> None:
+@pytest.mark.parametrize("can_read", [True, False])
+def test_the_observation_holds_the_gap_the_ways_to_close_it_and_the_draft(can_read: bool) -> None:
     research = ResearchContext()
     urls = [f"https://x.example/{name}" for name in ("read", "found", "unread")]
     add_search_results(research, [{"title": "", "url": url, "snippet": ""} for url in urls[:2]])
@@ -63,7 +64,8 @@ def test_the_observation_holds_the_gap_the_ways_to_close_it_and_the_draft() -> N
     verdict = review(
         RequestedCitations(min_url_count=2), 0, source="action", reviews_done=0, steps_left=1, severity="advisory"
     )
-    text = review_observation(verdict, "My draft.", [urls[2]], research)
+    text = review_observation(verdict, "My draft.", [urls[2]], research, can_read=can_read)
+    assert ("read_url" in text) == can_read, "what is not offered is not named"
     for part in ("0 of the 2", "review 1 of 2", *urls, "My draft."):
         assert part in text
 
