@@ -7,7 +7,7 @@ needed (to `_LOW`), so that the prefix that a provider may cache stays the same 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import groupby
 
 from agrun_wasm.contracts.config import ContextBudget
@@ -36,14 +36,10 @@ def compact(state: RunState, budget: ContextBudget, *, size: int) -> int:
     spared = state.cycles_started - budget.keep_last_cycles
     target = int(budget.max_chars * _LOW)
     work = _Work(state, size, target)
-    work.shrink(lambda cycle: cycle < min(spared, latest))
-    if work.size > budget.max_chars:
-        work.fold(lambda cycle: cycle < min(spared, latest))
-    work.bound_lines(int(budget.max_chars * _LINES))
-    if work.size > budget.max_chars:
-        work.shrink(lambda cycle: cycle < latest)
-    if work.size > budget.max_chars:
-        work.fold(lambda cycle: cycle < latest)
+    for before in (min(spared, latest), latest):
+        for shorten in (work.shrink, work.fold):
+            if work.size > budget.max_chars:
+                shorten(before)
         work.bound_lines(int(budget.max_chars * _LINES))
     return work.done
 
@@ -57,10 +53,10 @@ class _Work:
         self.size = size
         self.done = 0
 
-    def shrink(self, old: Callable[[int], bool]) -> None:
-        """Results to their summaries, the oldest first."""
+    def shrink(self, before: int) -> None:
+        """Results of the cycles before this one to their summaries, the oldest first."""
         for place, message in enumerate(self._state.transcript):
-            if self.size <= self._target or not old(message.cycle):
+            if self.size <= self._target or message.cycle >= before:
                 return
             if message.kind == "result" and 0 < len(message.summary) < len(message.text):
                 self._state.transcript[place] = message.model_copy(
@@ -69,11 +65,11 @@ class _Work:
                 self.size -= len(message.text) - len(message.summary)
                 self.done += 1
 
-    def fold(self, old: Callable[[int], bool]) -> None:
-        """Whole cycles to a line each, the oldest first."""
+    def fold(self, before: int) -> None:
+        """The cycles before this one to a line each, the oldest first."""
         gone = 0
         for cycle, messages in _by_cycle(self._state.transcript):
-            if self.size <= self._target or not old(cycle):
+            if self.size <= self._target or cycle >= before:
                 break
             line = _line(cycle, messages)
             self._state.compaction.folded.append(FoldedCycle(cycle=cycle, text=line))
