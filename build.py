@@ -64,6 +64,7 @@ def parser() -> argparse.ArgumentParser:
     task("setup", "create .venv and web/node_modules from the lock files", lambda _: environment.setup())
     task("wheel", "build both wheels into dist/wheels", lambda _: products.wheel())
     task("web", "build the page into web/dist", lambda _: products.web())
+    task("snapshot", "add a memory snapshot to web/dist, made in Chromium", lambda _: products.snapshot())
     added = task("demo", "set up, build, show one run, serve the page", lambda a: demo(a.port, then_serve=a.serve))
     port(added).add_argument("--no-serve", dest="serve", action="store_false", help="end after the run in the terminal")
     port(task("serve", "build the page and serve it with agrun_host", lambda a: build_and_serve(a.port)))

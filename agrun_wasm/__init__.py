@@ -12,6 +12,7 @@ from agrun_wasm.contracts.errors import (
     ErrorInfo,
     ProviderError,
     SessionBusy,
+    StateConflict,
     StateInvalid,
     StateVersionUnsupported,
 )
@@ -38,6 +39,7 @@ from agrun_wasm.contracts.ports import (
     Journal,
     ModelProvider,
     SearchProvider,
+    SharedStore,
     SkillSource,
     Store,
 )
@@ -79,8 +81,10 @@ __all__ = [
     "RuntimeConfig",
     "SearchProvider",
     "SessionBusy",
+    "SharedStore",
     "Skill",
     "SkillSource",
+    "StateConflict",
     "StateInvalid",
     "StateVersionUnsupported",
     "Store",

@@ -7,12 +7,13 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from build_tasks.environment import VENV, WEB, node, pip, setup
+from build_tasks.environment import VENV, WEB, ensure_chromium, node, pip, program, setup
 from build_tasks.stamps import Stamp, fingerprint
 from build_tasks.steps import ROOT, quietly, require, say, step, up_to_date
 
 BUILD = ROOT / ".build"
 STAMPS = BUILD / "stamps"
+DIST = WEB / "dist"
 WHEELS = ROOT / "dist" / "wheels"
 PYODIDE_LOCK = ROOT / "requirements" / "pyodide.txt"
 PYODIDE_WHEELS = BUILD / "pyodide-wheels"
@@ -61,8 +62,7 @@ def web() -> None:
     wheel()
     _download_pyodide_wheels()
     title = "Page (web/dist)"
-    dist = WEB / "dist"
-    stamp = Stamp(STAMPS / "web", fingerprint([WEB, PYODIDE_LOCK, *CORE_SOURCES, SKILLS, *TOOLING]), [dist])
+    stamp = _web_stamp()
     if stamp.is_fresh():
         return up_to_date(title)
     with step(title):
@@ -71,15 +71,33 @@ def web() -> None:
     return None
 
 
+def snapshot() -> None:
+    """web/dist/snapshot.bin.gz, for pages that are to start warm at the first visit: `snapshot: "snapshot.bin.gz"`."""
+    setup("dev")
+    ensure_chromium()
+    web()
+    title = "Memory snapshot (web/dist/snapshot.bin.gz)"
+    if (DIST / "snapshot.bin.gz").exists():  # every build of the page removes it
+        return up_to_date(title)
+    with step(title):
+        require([program("python"), "-m", "build_tasks.make_snapshot", DIST])
+    _web_stamp().write()  # the page has one file more, and is still the same
+    return None
+
+
 def clean(*, everything: bool = False) -> None:
     """Remove what was built; with `everything` also the environments, which take a download to come back."""
-    products = [BUILD, ROOT / "build", ROOT / "dist", ROOT / "agrun_host" / "build", ROOT / "schemas", WEB / "dist"]
+    products = [BUILD, ROOT / "build", ROOT / "dist", ROOT / "agrun_host" / "build", ROOT / "schemas", DIST]
     caches = [ROOT / name for name in (".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis")]
     environments = [VENV, WEB / "node_modules", *ROOT.glob("*.egg-info")] if everything else []
     for folder in [*products, *caches, *environments]:
         if folder.exists():
             say(f"    removing {folder.relative_to(ROOT)}")
             shutil.rmtree(folder)
+
+
+def _web_stamp() -> Stamp:
+    return Stamp(STAMPS / "web", fingerprint([WEB, PYODIDE_LOCK, *CORE_SOURCES, SKILLS, *TOOLING]), [DIST])
 
 
 def _stage(folder: Path) -> None:

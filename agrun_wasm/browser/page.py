@@ -18,6 +18,7 @@ from agrun_wasm.browser.border import expose, from_text, to_text
 from agrun_wasm.browser.fetch import JsFetch
 from agrun_wasm.browser.host_config import runtime_arguments
 from agrun_wasm.browser.host_functions import HostCalls
+from agrun_wasm.browser.store import PageStore
 from agrun_wasm.contracts.errors import AgrunError, ConfigInvalid, ErrorInfo
 
 __all__ = ["Page", "open_page"]
@@ -96,9 +97,10 @@ class Page:
     def _opened(self, method: str, params: Mapping[str, Any]) -> AbstractAsyncContextManager[Any]:
         runtime = self._runtime(params)
         if method == "resume":
-            state = from_text(params["state"])
             extend = params.get("extend")
-            return runtime.stream_resume(state, decisions=params.get("decisions") or {}, extend=extend)
+            return runtime.stream_resume(params["state"], decisions=params.get("decisions") or {}, extend=extend)
+        if method == "abort":
+            return runtime.stream_abort(params["state"])
         if params.get("session") is not None:
             return runtime.session(params["session"], busy=params["busy"]).stream(_input(params))
         return runtime.stream(_input(params))
@@ -119,7 +121,8 @@ class Page:
     async def _create(self, params: Mapping[str, Any]) -> None:
         arguments = runtime_arguments(params["config"], self._calls)
         fetch = JsFetch(params.get("proxyUrl"))
-        self._runtimes[params["runtime"]] = Runtime(**arguments, fetch=fetch)
+        store = PageStore(params["store"], self._calls) if params.get("store") else None
+        self._runtimes[params["runtime"]] = Runtime(**arguments, fetch=fetch, store=store)
         self._fetches[params["runtime"]] = fetch
 
     async def _close(self, params: Mapping[str, Any]) -> None:
@@ -145,11 +148,15 @@ class Page:
     async def _surface(self, params: Mapping[str, Any]) -> Any:
         return self._runtime(params).surface_index()
 
+    async def _ping(self, _params: Mapping[str, Any]) -> None:
+        """Whoever answers is not stuck."""
+
     _REQUESTS: ClassVar[dict[str, Callable[[Page, Mapping[str, Any]], Awaitable[Any]]]] = {
         "create": _create,
         "close": _close,
         "describe": _describe,
         "inspect": _inspect,
+        "ping": _ping,
         "surface": _surface,
     }
 

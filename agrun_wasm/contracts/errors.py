@@ -79,6 +79,13 @@ class StateInvalid(AgrunError):
     code = "STATE_INVALID"
 
 
+class StateConflict(StateInvalid):
+    """Somebody else has moved this run (or session) on in the store since it was read. `details.reason`: conflict."""
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message, hint=hint, details={"reason": "conflict"})
+
+
 class StateVersionUnsupported(AgrunError):
     """A state was written by a newer version than this one can read."""
 

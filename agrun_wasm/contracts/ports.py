@@ -87,7 +87,10 @@ class Ids(Protocol):
 
 class Store(Protocol):
     """Saved states by run id, sessions by session id, and which approvals were used. All values are JSON; a store reads
-    what it is given and changes nothing of it."""
+    what it is given and changes nothing of it.
+
+    A store that others write to raises StateConflict instead of overwriting what it has not given or taken itself.
+    """
 
     async def save_run(self, run_id: str, state: Mapping[str, Any]) -> None:
         """Saves a run's state whole, in place of the one before and of what was added to that one's journal."""
@@ -108,6 +111,14 @@ class Store(Protocol):
     async def use_approvals(self, approval_ids: list[str], run_id: str, state: Mapping[str, Any]) -> str | None:
         """Marks the approvals as used and saves the run's state, both or neither: gives the first id that was used
         before, and has then changed nothing. Atomic."""
+        ...
+
+
+class SharedStore(Store, Protocol):
+    """A store that other processes use at the same time: it also gives the turn of a session to one of them."""
+
+    async def hold_session(self, session_id: str, wait: bool) -> Callable[[], None] | None:
+        """Takes the session's turn; gives the function that gives it on. None: another has it, and `wait` is False."""
         ...
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agrun_wasm.contracts.config import ProviderConfig, RuntimeConfig
+from agrun_wasm.contracts.errors import StateConflict
 from agrun_wasm.contracts.events import DELTA_TYPES, DeltaType, RunEvent, StepType
 from agrun_wasm.contracts.ports import Clock, Journal, ModelProvider, Store
 from agrun_wasm.contracts.state import CycleState, RunState
@@ -154,10 +155,15 @@ class RunContext:
         )
 
     async def keep(self, what: str, write: Callable[[], Awaitable[None]]) -> bool:
-        """Writes to the host's store. Its failure is noted in the diagnostics; it never costs the run or its result."""
+        """Writes to the host's store. Its failure is noted in the diagnostics; it never costs the run or its result.
+
+        But a run that somebody else has moved on is theirs: StateConflict ends this drive.
+        """
         try:
             await write()
             return True
+        except StateConflict:
+            raise
         except Exception as error:
             _log.exception("the store failed to keep the %s of run %s", what, self.state.run_id)
             self.state.diagnostics.setdefault("store", []).append({"what": what, "error": self.words_of(error)})

@@ -44,7 +44,7 @@ async def drive(ctx: RunContext) -> None:
         close_cycle_as(ctx, "failed")
         finish.fail(ctx, Failed(error.info()))
     except StateInvalid:
-        raise  # the journal cannot be read: the run moves no further, and what is saved of it stays
+        raise  # a journal that cannot be read, or somebody else drives this run: what is saved of it stays as it is
     except Exception as error:  # nothing that a host's code or our own does wrong may lose the run's state
         _log.exception("a run failed in the runtime")
         close_cycle_as(ctx, "failed")

@@ -32,8 +32,9 @@ from agrun_wasm.providers.offline_choice import (
     rank_tools,
     skill_scores,
 )
+from agrun_wasm.providers.offline_parts import plan_of_parts
 from agrun_wasm.providers.offline_request import Asked, read_request
-from agrun_wasm.providers.offline_view import ASK, LIST, READ, RUN, USE, View, read_view
+from agrun_wasm.providers.offline_view import ASK, LIST, PLAN, READ, RUN, USE, View, read_view
 from agrun_wasm.providers.offline_words import stems_of
 
 __all__ = ["OfflineProvider"]
@@ -106,7 +107,7 @@ def _serve(view: View, asked: Asked) -> Say | Call:
         return Call(READ, {"skillName": unread}, f"The skill {unread} may fit the request.")
     closest = max(incomplete, key=lambda candidate: candidate.match, default=None)
     if best is not None and (closest is None or closest.match <= best.match):
-        return _use(view, best)
+        return _use(view, asked, best)
     if closest is not None:
         return _ask(view, closest)
     return Say(answer.nothing_fits(view))
@@ -133,15 +134,17 @@ def _is_worth_asking(candidate: Candidate, scores: dict[str, float]) -> bool:
     return fits and bool(candidate.filled.missing)
 
 
-def _use(view: View, best: Candidate) -> Say | Call:
+def _use(view: View, asked: Asked, best: Candidate) -> Say | Call:
     tool, args = best.tool, best.filled.args
-    if tool.skill is None:
-        return Call(tool.name, args, f"The action {tool.name} fits the request.")
-    if view.active != tool.skill:
+    if tool.skill is not None and view.active != tool.skill:
         refused = [result for result in view.calls(USE) if not result.ok]
         if refused:
             return Say(answer.result_sentence(refused[-1]))
         return Call(USE, {"skillName": tool.skill}, f"The tool {tool.name} of the skill {tool.skill} fits the request.")
+    if view.offers(PLAN) and (plan := plan_of_parts(asked, tool)):
+        return Call(PLAN, plan, f"{tool.name} serves each of the {len(plan['actions'])} parts of the request.")
+    if tool.skill is None:
+        return Call(tool.name, args, f"The action {tool.name} fits the request.")
     return Call(RUN, {"toolName": tool.name, "args": args}, f"Running {tool.name} with what the request says.")
 
 

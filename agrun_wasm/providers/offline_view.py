@@ -13,16 +13,17 @@ from typing import Any
 
 from agrun_wasm.contracts.model import Message, ModelRequest
 
-READ, USE, RUN, LIST, ASK = (
+READ, USE, RUN, LIST, ASK, PLAN = (
     "read_agent_skill",
     "use_agent_skill",
     "execute_skill_tool",
     "list_agent_skills",
     "ask_clarification",
+    "plan",
 )
 #: offered tools that are the runtime's own and never the answer to a request by their description
 RUNTIME_TOOLS = frozenset(
-    {READ, USE, RUN, LIST, ASK, "read_skill_resource", "handoff_to_skill", "plan", "finalize", "final_answer"}
+    {READ, USE, RUN, LIST, ASK, PLAN, "read_skill_resource", "handoff_to_skill", "finalize", "final_answer"}
 )
 
 _SKILL_LINE = re.compile(r"^- (?P<name>[^\s:]+): (?P<description>.+)$")

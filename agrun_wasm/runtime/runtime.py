@@ -127,6 +127,14 @@ class Runtime:
         async with self.stream_resume(state, decisions, extend=extend) as run:
             return await run.result()
 
+    def stream_abort(self, state: Mapping[str, Any] | str) -> RunStart:
+        """Ends an interrupted (or waiting) run as stopped, with what its finished calls gave; calls nothing anew.
+
+        For a run whose process ended because it could not be stopped. Entering raises what `stream_resume` does.
+        """
+        self._check_open()
+        return RunStart(self, ResumedRun(self, state, {}, {}, aborts=True))
+
     def session(self, id: str | None = None, busy: Busy = "wait") -> Session:  # noqa: A002
         """A conversation: each run sees the turns before it. A second run waits, or is refused with SESSION_BUSY."""
         session, busy = read_session(id, busy)

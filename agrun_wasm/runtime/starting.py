@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from agrun_wasm.contracts.errors import ApprovalInvalid, ConfigInvalid, StateInvalid
+from agrun_wasm.contracts.errors import ApprovalInvalid, ConfigInvalid, StateConflict, StateInvalid
 from agrun_wasm.contracts.events import RunEvent
 from agrun_wasm.contracts.request import RunInput
 from agrun_wasm.contracts.result import RunResult
@@ -64,7 +64,10 @@ class NewRun:
 
 
 class ResumedRun:
-    """A run from its saved state (or its id, with a store), with answers to approvals and additions to budgets."""
+    """A run from its saved state (or its id, with a store), with answers to approvals and additions to budgets.
+
+    `aborts`: it is only brought to where its finished calls lead, and ends there as stopped.
+    """
 
     def __init__(
         self,
@@ -72,8 +75,11 @@ class ResumedRun:
         saved: Mapping[str, Any] | str,
         decisions: Mapping[str, Any],
         extend: Mapping[str, Any],
+        *,
+        aborts: bool = False,
     ) -> None:
         self._runtime = runtime
+        self._aborts = aborts
         self._saved = saved
         self._decisions = decisions
         self._extend = extend
@@ -103,6 +109,8 @@ class ResumedRun:
         from agrun_wasm.loop.drive import drive
 
         context.interrupted = self._interrupted
+        if self._aborts:  # what had finished is taken in first (RunContext.stopped)
+            context.stop.set("now")
         await drive(context)
 
     async def _load(self) -> RunState:
@@ -173,7 +181,11 @@ class RunStart:
 
     async def _finish(self, context: RunContext) -> RunResult:
         """After the end, before anyone has the result: the session's history and the store."""
-        await context.keep("session", lambda: self._runtime.sessions.close_turn(context.state))
+        try:
+            await context.keep("session", lambda: self._runtime.sessions.close_turn(context.state))
+        except StateConflict as error:  # others write to this session all the time; the answer is not theirs to lose
+            notes = context.state.diagnostics.setdefault("store", [])
+            notes.append({"what": "session", "error": context.words_of(error)})
         await context.checkpoints.save()
         return result_of(context.state)
 

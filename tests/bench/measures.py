@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from tests.bench import cycles, imports, plans, streaming
+from tests.bench import boots, cycles, imports, plans, streaming
 from tests.bench.figures import Finding
 from tests.bench.session import Session
 
@@ -19,6 +19,8 @@ class Measure:
 MEASURES: Mapping[str, Measure] = {
     "M1": Measure("cost of one cycle on CPython", cycles.cost),
     "M2": Measure("growth of that cost with the length of the run", cycles.growth),
+    "M3": Measure("warm start in the browser", boots.warm),
+    "M4": Measure("first visit in the browser", boots.first),
     "M6": Measure("import on CPython", imports.cost),
     "M7": Measure("stream of 10 000 deltas", streaming.cost),
     "M10": Measure("a plan of 8 actions of 100 ms", plans.time),

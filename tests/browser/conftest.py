@@ -10,17 +10,16 @@ import asyncio
 import inspect
 import shutil
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Page, Worker, async_playwright
+from playwright.async_api import Browser, BrowserContext, Page, Worker, async_playwright
 
+from tests.browser.chat import ACTIONS
+from tests.browser.paths import HERE
 from tests.browser.serving import DIST, Site, SlowPeer, served, slow_peer
 
-HERE = Path(__file__).parent
 FAKES = (HERE / "page_fakes.js").read_text(encoding="utf-8")
-SHOTS = HERE.parent / "shots"
 BROWSERS = ("/usr/bin/chromium", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = [
     "--no-sandbox",
@@ -92,7 +91,27 @@ def peer() -> Iterator[SlowPeer]:
         yield peer
 
 
-async def open_page(browser: Browser, site: Site) -> Page:
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def demo_page(browser: Browser, site: Site) -> AsyncIterator[Page]:
+    """The demo page, with a Python that stays; its own chat is replaced by those of the tests."""
+    page = await browser.new_page(viewport={"width": 1100, "height": 800}, color_scheme="light")
+    await page.goto(f"{site.origin}/index.html")
+    await page.evaluate(FAKES)
+    await page.evaluate(ACTIONS + "; undefined")
+    await page.evaluate("T.agent([]).then((agent) => void (window.kept = agent))")
+    yield page
+    await page.close()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def demo(demo_page: Page) -> Page:
+    """That page, light and wide again."""
+    await demo_page.set_viewport_size({"width": 1100, "height": 800})
+    await demo_page.evaluate("document.documentElement.removeAttribute('data-theme')")
+    return demo_page
+
+
+async def open_page(browser: Browser | BrowserContext, site: Site) -> Page:
     """A page of the site with agrun.js and the fakes, and nothing else on it."""
     page = await browser.new_page()
     await page.goto(f"{site.origin}/skills.json")

@@ -27,7 +27,7 @@ window.T = {
 
   async agent(replies, options = {}) {
     const model = T.model(replies);
-    const agent = await Agrun.createRuntime({ provider: "fake:test", providers: { fake: model }, ...options });
+    const agent = await Agrun.createRuntime({ provider: "fake:test", providers: { fake: model }, snapshot: "off", ...options });
     return Object.assign(agent, { model });
   },
 

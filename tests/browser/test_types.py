@@ -22,7 +22,7 @@ export async function use(): Promise<RunResult> {
   });
   const agent = await createRuntime({
     provider: { name: "openai", model: "m", apiKey: async () => "k" }, actions: [add], skills: "skills.json",
-    maxSteps: 4, onBoot: ({ stage, loaded }) => console.log(stage, loaded),
+    maxSteps: 4, store: { name: "mine" }, onStorage: ({ notice }) => console.log(notice), onBoot: ({ stage, loaded }) => console.log(stage, loaded),
   });
   const run = agent.run("What changed?");
   for await (const event of run) {
@@ -33,6 +33,10 @@ export async function use(): Promise<RunResult> {
   const result = await run.result;
   if (result.error) throw new AgrunError();
   document.querySelector("agrun-chat")?.addEventListener("agrun-result", (event) => console.log(event.detail.status));
+  const [kept] = await agent.runs.list();
+  const found = await agent.runs.get(kept.id);
+  if (found && agent.storage?.notice) await agent.import(new Blob([JSON.stringify(await agent.export())]));
+  await agent.resume(kept.id, {}, { extend: { maxSteps: 2 } });
   return agent.resume(result.state, { id: "approve", other: { decision: "deny", note: "no" } });
 }
 """

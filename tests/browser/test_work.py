@@ -12,7 +12,7 @@ from typing import Any
 
 from playwright.async_api import Browser, Page, expect
 
-from tests.browser.conftest import SHOTS
+from tests.browser.paths import SHOTS
 from tests.browser.serving import Site
 from tests.fakes.providers import FakeProviders
 from tests.fakes.web import web

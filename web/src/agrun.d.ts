@@ -7,10 +7,14 @@ export type BootStage = "assets" | "runtime" | "packages" | "core" | "ready";
 /** What `onBoot` is told while Python starts; `loaded` and `total` are bytes. */
 export interface BootEvent {
   stage: BootStage;
-  status: "started" | "progress" | "done";
+  /** `snapshot-rejected`: the one there was could not be used, for this `reason`; the boot goes on without it */
+  status: "started" | "progress" | "done" | "snapshot-rejected";
   loaded?: number;
   total?: number;
   ms?: number;
+  /** at `ready`: whether Python came from a snapshot */
+  warm?: boolean;
+  reason?: string;
 }
 
 /** Every error of agrun: a stable code, words for a person, what to do. */
@@ -135,7 +139,21 @@ export interface RuntimeOptions extends Omit<RuntimeConfig, "provider" | "webSea
   assetBase?: string;
   /** Python in a worker (default), or in the page's own thread */
   thread?: "worker" | "page";
+  /**
+   * Where later visits take a Python that has started already: "auto" (default) makes a snapshot of its memory in idle time
+   * and keeps it in the browser's Cache Storage (about 45 MB), "off" does neither; or the URL of one that
+   * `python build.py snapshot` made. One that does not fit is never used: `onBoot` is told, and Python starts as at a first visit.
+   */
+  snapshot?: "auto" | "off" | (string & {});
   onBoot?(event: BootEvent): void;
+  /**
+   * Where runs, sessions and used approvals are kept: "indexeddb" (in the database "agrun"), a database of another name,
+   * "memory" (as long as the runtime), or null: nowhere. By default IndexedDB with a provider that asks a model over the
+   * network, and nowhere with `offline`, `scripted` and a provider of your own (`providers`).
+   */
+  store?: "indexeddb" | "memory" | { name: string } | null;
+  /** told when the browser keeps nothing for this page, and memory stands in; `notice` is for people */
+  onStorage?(status: StorageStatus): void;
   /** where requests to other origins are relayed, as `<proxyUrl>?url=<encoded>`; agrun_host serves one */
   proxyUrl?: string;
   /** milliseconds without progress after which a stage of the boot is given up */
@@ -161,11 +179,60 @@ export interface Session {
   run(input: Input): Run;
 }
 
+export interface StorageStatus {
+  kind: "indexeddb" | "memory";
+  /** of the database; null for memory of the runtime's own */
+  name: string | null;
+  /** why nothing outlives this page, where it should have; for people */
+  notice: string | null;
+}
+
+export interface KeptRun {
+  id: string;
+  session: string;
+  /** "running" is also a run whose page or worker ended in the middle of it: `resume(id)` goes on with it */
+  status: "running" | RunResult["status"];
+  /** milliseconds since the epoch */
+  updated: number;
+}
+
+/** The runs that are kept, also those of other tabs. */
+export interface KeptRuns {
+  /** the latest first */
+  list(): Promise<KeptRun[]>;
+  get(id: string): Promise<(KeptRun & { state: RunResult["state"] }) | null>;
+  /** SESSION_BUSY while it is in progress */
+  delete(id: string): Promise<void>;
+}
+
+export interface KeptSessions {
+  list(): Promise<{ id: string; updated: number }[]>;
+  history(id: string): Promise<{ role: "user" | "assistant"; parts: Record<string, any>[]; runId: string }[]>;
+  delete(id: string): Promise<void>;
+}
+
+/** All that is kept; JSON. States, journal entries and histories are JSON texts, so that every number stays as it was. */
+export interface Exported {
+  format: "agrun";
+  version: 1;
+  runs: { updated: number; state: string; journal: string[] }[];
+  sessions: { id: string; updated: number; history: string }[];
+  usedApprovals: { id: string; run: string }[];
+}
+
 export class Runtime {
+  /** where runs and sessions are kept; null where they are not, and then the next four throw */
+  readonly storage: StorageStatus | null;
+  readonly runs: KeptRuns;
+  readonly sessions: KeptSessions;
+  /** neither keys nor headers are in it */
+  export(): Promise<Exported>;
+  /** adds an export, its JSON text or a file of it; of what is there already, whatever is further or newer stays */
+  import(data: Exported | string | Blob): Promise<{ runs: number; sessions: number }>;
   run(input: Input): Run;
-  /** `state` is `result.state`; decisions are by approval id. */
+  /** `run` is the id of one that is kept, or `result.state`; decisions are by approval id. */
   resume(
-    state: RunResult["state"],
+    run: RunResult["state"] | string,
     decisions?: Record<string, ApprovalDecision>,
     options?: { extend?: { maxSteps?: number; runDeadlineMs?: number; maxCostUsd?: number } },
   ): Run;
@@ -180,13 +247,35 @@ export function createRuntime(options: RuntimeOptions): Promise<Runtime>;
 export function defineAction<T extends Action>(action: T): T;
 export const version: string;
 
-/** `<agrun-chat provider skills placeholder theme>`, with the slots `greeting` and `starter`. */
+/** What `<agrun-chat>` shows over its composer. A later notice of the same `id` takes the place of this one. */
+export interface NoticeOptions {
+  kind?: "info" | "warning" | "error";
+  id?: string;
+  /** what to do about it */
+  hint?: string;
+  code?: string;
+  action?: { label: string; run(): void };
+  dismissable?: boolean;
+}
+
+/**
+ * `<agrun-chat provider skills placeholder theme settings>`, with the slots `greeting` and `starter`.
+ *
+ * Parts for `::part()`: chat, scroll, welcome, turns, turn, user-turn, agent-turn, markdown, steps, tool, tool-head,
+ * reasoning, approval, approve, deny, failure, note, trace, sources, notices, notice, notice-info, notice-warning,
+ * notice-error, dock, composer, input, send, provider, remark, boot, dialog, field, save.
+ *
+ * Custom properties: --agrun-text, -muted, -background, -surface, -border, -accent, -on-accent, -good, -warn,
+ * -warn-surface, -bad, -bad-surface, -radius, -width, -font, -mono.
+ */
 export interface AgrunChatElement extends HTMLElement {
   /** what createRuntime takes beyond the attributes; set before the element comes onto the page */
   options: Partial<RuntimeOptions>;
-  /** a runtime of yours instead of one of the element's own */
+  /** a runtime of yours instead of one of the element's own; then there is no choice of provider */
   runtime: Runtime | null;
   ask(text: string): Promise<void>;
+  /** what it resolves to takes the notice away */
+  notice(text: string, options?: NoticeOptions): Promise<(() => void) | undefined>;
   stop(): Promise<void>;
   close(): Promise<void>;
 }

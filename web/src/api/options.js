@@ -1,19 +1,24 @@
 /** What `createRuntime` takes: settings of the page's side, and document 2's RuntimeConfig, which Python checks. */
 
 import { MANIFEST, loadAsset, responseOf } from "../boot/assets.js";
+import { DEFAULT_NAME, storageAt } from "../store/storage.js";
 import { AgrunError } from "./errors.js";
 
 /** @typedef {import("../boot/assets.js").Manifest} Manifest */
+/** Where runs and sessions are kept; null: nowhere. @typedef {"indexeddb" | "memory" | {name: string} | null} StoreOption */
 /**
  * @typedef {object} PageOptions
  * @property {string} [assetBase] where the bundle lies; by default beside agrun.js
  * @property {"worker" | "page"} [thread]
+ * @property {string} [snapshot] "auto", "off", or the URL of a snapshot that was made before
  * @property {Partial<Record<import("../boot/stages.js").Stage, number>>} [stageTimeouts] milliseconds without progress
  * @property {(event: import("../boot/stages.js").BootEvent) => void} [onBoot]
+ * @property {StoreOption} [store]
+ * @property {(status: import("../store/storage.js").StorageStatus) => void} [onStorage] told when the browser keeps nothing
  * @property {string} [proxyUrl] where requests to other origins are relayed, as `<proxyUrl>?url=<encoded>`
  */
 
-const PAGE_OPTIONS = ["assetBase", "thread", "stageTimeouts", "onBoot", "proxyUrl"];
+const PAGE_OPTIONS = ["assetBase", "thread", "snapshot", "stageTimeouts", "onBoot", "onStorage", "proxyUrl", "store"];
 const SKILLS = "skills.json";
 
 /**
@@ -30,7 +35,54 @@ export function splitOptions(options) {
   if (page.thread !== undefined && page.thread !== "worker" && page.thread !== "page") {
     throw new AgrunError({ code: "CONFIG_INVALID", message: "config: 'thread' must be \"worker\" or \"page\"" });
   }
+  if (page.snapshot !== undefined && !isSnapshot(page.snapshot)) {
+    throw new AgrunError({
+      code: "CONFIG_INVALID",
+      message: "config: 'snapshot' must be \"auto\", \"off\" or the URL of a snapshot",
+      hint: "`python build.py snapshot` makes one in web/dist: snapshot.bin.gz.",
+    });
+  }
   return { page, config };
+}
+
+/** Providers that no one talks to about anything worth keeping: they play a script or match words. */
+const NOTHING_TO_KEEP = ["offline", "scripted"];
+
+/**
+ * Where a runtime keeps its runs, or null. Unless it says so itself: in IndexedDB with a provider that asks a model over
+ * the network, else nowhere (a provider of the page's own, `offline`, `scripted`).
+ * @param {PageOptions} page @param {Record<string, any>} config
+ * @returns {import("../store/storage.js").Storage | null}
+ */
+export function chosenStorage({ store }, config) {
+  if (store === undefined) return keepsByDefault(config) ? storageAt(DEFAULT_NAME) : null;
+  if (store === null) return null;
+  if (store === "indexeddb") return storageAt(DEFAULT_NAME);
+  if (store === "memory") return storageAt(null);
+  if (typeof store === "object" && Object.keys(store).join() === "name" && typeof store.name === "string" && store.name) {
+    return storageAt(store.name);
+  }
+  const given = JSON.stringify(store);
+  throw new AgrunError({
+    code: "CONFIG_INVALID",
+    message: `config: 'store' must be "indexeddb", "memory", {name: "<database>"} or null (keep nothing), not ${given}`,
+  });
+}
+
+/** @param {Record<string, any>} config */
+function keepsByDefault({ provider, providers }) {
+  const name = typeof provider === "string" ? provider.split(":")[0] : provider?.name;
+  return typeof name === "string" && !NOTHING_TO_KEEP.includes(name) && !Object.hasOwn(providers ?? {}, name);
+}
+
+/** @param {unknown} value */
+function isSnapshot(value) {
+  return typeof value === "string" && value !== "" && URL.canParse(value, document.baseURI);
+}
+
+/** "auto", "off", or where the snapshot lies, whoever looks. @param {string} [value] */
+export function snapshotSetting(value = "auto") {
+  return value === "auto" || value === "off" ? value : new URL(value, document.baseURI).href;
 }
 
 /**

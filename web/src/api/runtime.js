@@ -1,12 +1,18 @@
-/** The agent of a page: one runtime in Python, driven by text. */
+/** The agent of a page: one runtime in Python, driven by text, and what it keeps. */
 
 import { stateText } from "../border/json.js";
-import { acquire } from "../boot/interpreter.js";
-import { loadSkills, splitOptions } from "./options.js";
+import { exportAll, importAll } from "../store/exports.js";
+import { KeptRuns, KeptSessions } from "../store/kept.js";
+import { storePort } from "../store/port.js";
+import { Drive } from "./drive.js";
+import { AgrunError } from "./errors.js";
+import { Link } from "./link.js";
+import { chosenStorage, snapshotSetting, splitOptions } from "./options.js";
 import { Run } from "./run.js";
 
 /** @typedef {Record<string, any> | string} RunInput a prompt, or `{prompt, system, parts, conversation, requestedCitations}` */
 /** @typedef {"approve" | "deny" | {decision: "approve" | "deny", note?: string}} ApprovalDecision */
+/** @typedef {import("../store/storage.js").Storage} Storage */
 
 /** Where this script came from: the default place of the bundle. Set once, by the entry. */
 let defaultBase = "";
@@ -16,33 +22,32 @@ export function setDefaultBase(base) {
   defaultBase = base;
 }
 
-let runtimes = 0;
-
 /**
- * @param {Record<string, any>} options document 2's RuntimeConfig in camelCase, and `assetBase`, `thread`, `onBoot`, `stageTimeouts`, `proxyUrl`
+ * @param {Record<string, any>} options document 2's RuntimeConfig in camelCase, and the page's own (./options.js)
  * @returns {Promise<Runtime>}
  */
 export async function createRuntime(options) {
   const { page, config } = splitOptions(options);
+  const storage = chosenStorage(page, config);
   const base = new URL(page.assetBase ?? defaultBase, document.baseURI).href.replace(/\/?$/, "/");
-  const interpreter = acquire({ base, thread: page.thread ?? "worker", timeouts: page.stageTimeouts ?? {} });
-  const onBoot = page.onBoot;
+  const link = new Link({
+    python: {
+      base,
+      thread: page.thread ?? "worker",
+      snapshot: snapshotSetting(page.snapshot),
+      timeouts: page.stageTimeouts ?? {},
+    },
+    config,
+    proxyUrl: page.proxyUrl && new URL(page.proxyUrl, document.baseURI).href,
+    store: storage && storePort(storage),
+    onBoot: page.onBoot,
+  });
   try {
-    if (onBoot) {
-      interpreter.history.forEach((event) => onBoot(event));
-      interpreter.listeners.add(onBoot);
-    }
-    const [skills] = await Promise.all([loadSkills(config.skills, base, interpreter.manifest), interpreter.ready]);
-    const runtime = `runtime-${++runtimes}`;
-    const scope = interpreter.channel.functions.scope();
-    const proxyUrl = page.proxyUrl && new URL(page.proxyUrl, document.baseURI).href;
-    await interpreter.channel.request("create", { runtime, config: { ...config, skills }, proxyUrl }, scope.reference);
-    return new Runtime(interpreter, runtime, scope.forget);
+    await Promise.all([link.opened(), storage?.open()]);
+    return new Runtime(link, storage, page.onStorage);
   } catch (error) {
-    await interpreter.release();
+    await link.close();
     throw error;
-  } finally {
-    if (onBoot) interpreter.listeners.delete(onBoot);
   }
 }
 
@@ -57,17 +62,19 @@ export function defineAction(action) {
 }
 
 export class Runtime {
-  #interpreter;
-  #id;
-  #forget;
+  #link;
+  #storage;
+  #onStorage;
   /** @type {Promise<void> | null} */
   #closing = null;
 
-  /** @param {import("../boot/interpreter.js").Interpreter} interpreter @param {string} id @param {() => void} forget */
-  constructor(interpreter, id, forget) {
-    this.#interpreter = interpreter;
-    this.#id = id;
-    this.#forget = forget;
+  /** @param {Link} link @param {Storage | null} storage @param {(status: any) => void} [onStorage] */
+  constructor(link, storage, onStorage = () => {}) {
+    this.#link = link;
+    this.#storage = storage;
+    this.#onStorage = onStorage;
+    storage?.listeners.add(onStorage);
+    if (storage?.status.notice) onStorage(storage.status);
   }
 
   /** @param {RunInput} input @returns {Run} */
@@ -77,13 +84,13 @@ export class Runtime {
 
   /**
    * Go on with a blocked or interrupted run. `await` gives its result, `for await` its events.
-   * @param {Record<string, any>} state `result.state`
+   * @param {Record<string, any> | string} run its id, where it is kept, or `result.state`
    * @param {Record<string, ApprovalDecision>} [decisions] by approval id
    * @param {{extend?: {maxSteps?: number, runDeadlineMs?: number, maxCostUsd?: number}}} [options]
    * @returns {Run}
    */
-  resume(state, decisions = {}, { extend } = {}) {
-    return this.#start("resume", { state: stateText(state), decisions, extend });
+  resume(run, decisions = {}, { extend } = {}) {
+    return this.#start("resume", { state: typeof run === "string" ? run : stateText(run), decisions, extend });
   }
 
   /**
@@ -92,6 +99,31 @@ export class Runtime {
    */
   session(id, { busy = "wait" } = {}) {
     return { id, run: (/** @type {RunInput} */ input) => this.#start("run", { input, session: id, busy }) };
+  }
+
+  /** Where runs and sessions are kept, or null where they are not. */
+  get storage() {
+    return this.#storage && { ...this.#storage.status };
+  }
+
+  /** The runs that are kept. */
+  get runs() {
+    return new KeptRuns(this.#kept("runs"));
+  }
+
+  /** The conversations that are kept. */
+  get sessions() {
+    return new KeptSessions(this.#kept("sessions"));
+  }
+
+  /** All that is kept, as JSON for a file. Neither keys nor headers are in it. */
+  async export() {
+    return exportAll(this.#kept("export"));
+  }
+
+  /** Adds what `export` gave; what is there and newer stays. @param {unknown} data that, its JSON text, or a file of it */
+  async import(data) {
+    return importAll(this.#kept("import"), data);
   }
 
   /** @returns {Promise<any>} */
@@ -111,26 +143,33 @@ export class Runtime {
 
   /** Stops its runs and frees what it holds; the last runtime of a page ends Python too. @returns {Promise<void>} */
   close() {
-    this.#closing ??= this.#close();
+    this.#storage?.listeners.delete(this.#onStorage);
+    this.#closing ??= this.#link.close();
     return this.#closing;
   }
 
-  async #close() {
-    await this.#interpreter.release(this.#id);
-    this.#forget();
+  /** @param {string} what */
+  #kept(what) {
+    if (this.#storage) return this.#storage;
+    throw new AgrunError({
+      code: "CONFIG_INVALID",
+      message: `${what}: this runtime keeps nothing`,
+      hint: 'Create it with store: "indexeddb", "memory" or {name: "<database>"}.',
+    });
   }
 
   /** @param {string} method @param {Record<string, unknown>} params */
-  #request(method, params) {
-    return this.#interpreter.channel.request(method, { ...params, runtime: this.#id });
+  async #request(method, params) {
+    if (this.#link.lost && !this.#closing) await this.#link.opened();
+    return this.#link.channel.request(method, { ...params, runtime: this.#link.id });
   }
 
   /** @param {string} method @param {Record<string, unknown>} params @returns {Run} */
   #start(method, params) {
-    const { channel } = this.#interpreter;
     return new Run((listener) => {
-      const run = channel.start(method, { ...params, runtime: this.#id }, listener);
-      return (mode) => channel.send({ type: "stop", run, mode });
+      const drive = new Drive(this.#link, this.#storage !== null, listener);
+      drive.begin(method, params);
+      return (mode) => drive.stop(mode);
     });
   }
 }

@@ -80,8 +80,8 @@ export async function bodyOf(response, counted) {
   return new Uint8Array(await new Blob(pieces).arrayBuffer());
 }
 
-/** @param {Uint8Array<ArrayBuffer>} bytes @returns {Promise<Uint8Array<ArrayBuffer>>} */
-async function unpacked(bytes) {
+/** Bytes that were packed by gzip as they were before, others as they are. @param {Uint8Array<ArrayBuffer>} bytes @returns {Promise<Uint8Array<ArrayBuffer>>} */
+export async function unpacked(bytes) {
   if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Uint8Array(await new Response(stream).arrayBuffer());

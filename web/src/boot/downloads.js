@@ -74,6 +74,11 @@ export class Downloads {
     };
   }
 
+  /** Something came that is not among what is counted: a sign of life. @param {number} _bytes */
+  sign(_bytes) {
+    this.#count(0);
+  }
+
   /** Resolves when everything is here, rejects with the first download that failed. */
   async finished() {
     await Promise.all(this.#all);

@@ -6,17 +6,26 @@
 import { AgrunError } from "../api/errors.js";
 import { Channel } from "../border/channel.js";
 import { assetUrl, loadAsset, loadManifest } from "./assets.js";
-import { BOOT_TIMEOUT, BootError, STAGES, WORKER_NAME } from "./stages.js";
+import { IdleMaking } from "./idle_making.js";
+import { snapshotKey } from "./snapshot.js";
+import { SnapshotStore } from "./snapshot_store.js";
+import { BOOT_TIMEOUT, BootError, STAGES } from "./stages.js";
+import { newWorker } from "./workers.js";
 
 /** @typedef {import("./stages.js").Stage} Stage */
 /** @typedef {import("./stages.js").BootEvent} BootEvent */
 /** @typedef {import("./assets.js").Manifest} Manifest */
 /** @typedef {"worker" | "page"} Thread */
-/** @typedef {{base: string, thread: Thread, timeouts: Partial<Record<Stage, number>>}} InterpreterOptions */
+/** @typedef {{base: string, thread: Thread, snapshot: string, timeouts: Partial<Record<Stage, number>>}} InterpreterOptions */
 
 const WORKER = "worker.mjs";
 /** A worker that does not answer a request to end within this time is ended. */
 const CLOSE_TIMEOUT_MS = 2_000;
+
+/** A worker that does not answer for this long after a stop is ended. */
+const STUCK_MS = 2_000;
+/** The code of what waited for it. */
+export const PYTHON_STUCK = "PYTHON_STUCK";
 
 /** @type {Map<string, Interpreter>} */
 const shared = new Map();
@@ -45,6 +54,8 @@ export class Interpreter {
   history = [];
   /** @type {Set<(event: BootEvent) => void>} */
   listeners = new Set();
+  /** Why it was ended, once it was. @type {AgrunError | null} */
+  ended = null;
   channel = new Channel((text) => this.#post(text));
   #options;
   #forget;
@@ -55,6 +66,8 @@ export class Interpreter {
   #fail = () => {};
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #watchdog;
+  /** @type {IdleMaking | undefined} */
+  #making;
 
   /** @param {InterpreterOptions} options @param {() => void} forget */
   constructor(options, forget) {
@@ -63,6 +76,7 @@ export class Interpreter {
     this.manifest = loadManifest(options.base, BUILD);
     this.ready = new Promise((resolve, reject) => {
       this.#fail = (error) => {
+        if (error.code === BOOT_TIMEOUT) this.#discardSnapshot(); // it might be what does not come to an end
         reject(error);
         this.terminate(error);
       };
@@ -89,19 +103,42 @@ export class Interpreter {
 
   /** End Python at once; what waits for it fails with this error. @param {AgrunError} error */
   terminate(error) {
+    if (this.ended) return;
+    this.ended = error;
     clearTimeout(this.#watchdog);
+    this.#making?.cancel();
     this.#forget();
     this.#end();
     this.channel.lose(error);
   }
 
+  /**
+   * End a worker that does not answer, after a stop that it did not take. In the page's own thread nobody could tell.
+   */
+  async endIfStuck() {
+    if (this.#options.thread === "page") return;
+    const answering = this.channel.request("ping", {}).then(() => true, () => true);
+    if (await Promise.race([answering, later(STUCK_MS)])) return;
+    this.terminate(
+      new AgrunError({
+        code: PYTHON_STUCK,
+        message: "Python did not react to the stop, and was ended",
+        hint: "A new one has been started. With a store (createRuntime({store})) runs go on there; this one was not kept.",
+      }),
+    );
+  }
+
   /** @param {Promise<Manifest>} manifest */
   async #boot(manifest) {
-    const { base, thread } = this.#options;
+    const { base, thread, snapshot } = this.#options;
     const found = await manifest;
     await loadAsset(base, found, WORKER); // checked here, and then in the cache for whoever runs it
     await (thread === "page" ? this.#bootHere(base, found) : this.#bootWorker(base, found));
     clearTimeout(this.#watchdog);
+    if (snapshot === "auto" && !this.history.at(-1)?.warm) {
+      const message = { task: "snapshot", base, manifest: found };
+      this.#making = new IdleMaking(assetUrl(base, WORKER, found.files[WORKER]), message, () => this.channel.busy);
+    }
   }
 
   /** @param {string} base @param {Manifest} manifest */
@@ -121,7 +158,7 @@ export class Interpreter {
         this.#report(data.boot);
         return data.boot.stage === "ready" ? resolve(undefined) : undefined;
       };
-      worker.postMessage({ base, manifest });
+      worker.postMessage({ task: "boot", base, manifest, snapshot: this.#options.snapshot });
     });
   }
 
@@ -131,6 +168,7 @@ export class Interpreter {
     const python = await bootPython({
       base,
       manifest,
+      snapshot: this.#options.snapshot,
       ownScope: false,
       report: (/** @type {BootEvent} */ event) => this.#report(event),
       post: (/** @type {string} */ text) => queueMicrotask(() => this.channel.receive(text)),
@@ -138,6 +176,12 @@ export class Interpreter {
     });
     this.#post = python.receive;
     this.#end = python.close;
+  }
+
+  #discardSnapshot() {
+    const { base, snapshot } = this.#options;
+    if (snapshot !== "auto" || !SnapshotStore.available) return;
+    this.manifest.then((manifest) => new SnapshotStore(base, snapshotKey(manifest)).discard()).catch(() => {});
   }
 
   /** @param {BootEvent} event */
@@ -157,19 +201,12 @@ export class Interpreter {
   }
 }
 
-/** A worker of another origin cannot be started directly: a local one imports it. @param {string} url */
-function newWorker(url) {
-  if (new URL(url).origin === location.origin) return new Worker(url, { type: "module", name: WORKER_NAME });
-  const source = URL.createObjectURL(new Blob([`import ${JSON.stringify(url)};`], { type: "text/javascript" }));
-  return new Worker(source, { type: "module", name: WORKER_NAME });
-}
-
 /** @param {string} what */
 function crashed(what) {
   return new AgrunError({
     code: "PYTHON_CRASHED",
     message: `Python broke down: ${what}`,
-    hint: "Create a new runtime; a run whose state you have goes on there with resume(state).",
+    hint: "Create a new runtime; a run that was kept, or whose state you have, goes on there with resume(id or state).",
   });
 }
 

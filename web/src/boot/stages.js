@@ -3,7 +3,7 @@
 import { AgrunError } from "../api/errors.js";
 
 /** @typedef {"assets" | "runtime" | "packages" | "core" | "ready"} Stage */
-/** What a page is told while Python starts. @typedef {{stage: Stage, status: "started" | "progress" | "done", loaded?: number, total?: number, ms?: number}} BootEvent */
+/** What a page is told while Python starts. @typedef {{stage: Stage, status: "started" | "progress" | "done" | "snapshot-rejected", loaded?: number, total?: number, ms?: number, warm?: boolean, reason?: string}} BootEvent */
 /** @typedef {{title: string, timeoutMs: number, hint: string}} StageFacts */
 
 /** @type {Record<Stage, StageFacts>} */
@@ -43,4 +43,10 @@ export class BootError extends AgrunError {
   constructor(stage, message, { code = BOOT_FAILED, details = {} } = {}) {
     super({ code, message: `${STAGES[stage].title}: ${message}`, hint: STAGES[stage].hint, details: { stage, ...details } });
   }
+}
+
+/** The last line of a Python traceback, or the message. @param {unknown} error */
+export function messageOf(error) {
+  const lines = (error instanceof Error ? error.message : String(error)).trim().split("\n");
+  return lines[lines.length - 1];
 }

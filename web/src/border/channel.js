@@ -55,6 +55,11 @@ export class Channel {
     return run;
   }
 
+  /** Whether a run is going on. */
+  get busy() {
+    return this.#runs.size > 0;
+  }
+
   /** @param {Record<string, unknown>} message */
   send(message) {
     if (!this.#lost) this.#post(toText(message));

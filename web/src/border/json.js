@@ -54,6 +54,17 @@ export function stateText(state) {
   return exact !== undefined && toText(parseExact(exact)) === text ? exact : text;
 }
 
+/**
+ * A state from its text, to be looked at and given back.
+ * @param {string} text
+ * @returns {any}
+ */
+export function stateFromText(text) {
+  const parsed = parseExact(text);
+  if (typeof parsed === "object" && parsed !== null) exactTexts.set(parsed, text);
+  return parsed;
+}
+
 /** @param {bigint} value */
 function wholeNumber(value) {
   const number = Number(value);
@@ -63,9 +74,7 @@ function wholeNumber(value) {
 /** @param {string} _key @param {any} value */
 function reviveTexts(_key, value) {
   if (value === null || typeof value !== "object" || typeof value[TEXT_KEY] !== "string") return value;
-  const parsed = parseExact(value[TEXT_KEY]);
-  if (typeof parsed === "object" && parsed !== null) exactTexts.set(parsed, value[TEXT_KEY]);
-  return parsed;
+  return stateFromText(value[TEXT_KEY]);
 }
 
 /**

@@ -37,8 +37,8 @@ export class ApprovalCard {
     this.#deny.addEventListener("click", () => this.#decide("deny", onDecision));
     this.element = el(
       "section",
-      { class: "approval", part: "approval", "aria-label": `Approval: ${title}` },
-      el("h3", {}, icon("shield"), "Your approval is needed"),
+      { class: "approval", part: "approval", role: "group", "aria-label": `Approval: ${title}` },
+      el("p", { class: "approval-title" }, icon("shield"), "Your approval is needed"),
       this.#outcome,
       el("p", { class: "approval-what" }, el("strong", {}, title), el("span", { class: "approval-detail" }, detail)),
       argumentList(approval.args),
@@ -64,5 +64,5 @@ function argumentList(args) {
     el("dt", {}, key),
     el("dd", {}, typeof value === "string" ? value : JSON.stringify(value, null, 1)),
   ]);
-  return el("dl", { class: "approval-arguments" }, ...rows);
+  return el("dl", { class: "approval-arguments", tabIndex: 0, "aria-label": "Arguments" }, ...rows);
 }

@@ -11,6 +11,8 @@
  * @property {(error: any) => void} onBootFailed
  */
 
+/** @typedef {{role: "user" | "assistant", parts: {type: "text", text: string}[]}} Past a turn as RunInput's `conversation` takes it */
+
 const MORE_STEPS = 8;
 
 export class Conversation {
@@ -25,7 +27,14 @@ export class Conversation {
   #stopped = false;
   /** States to go on from, by the turn that ended with them. @type {WeakMap<AgentTurn, any>} */
   #states = new WeakMap();
-  #session = `chat-${Math.random().toString(36).slice(2)}`;
+  #session = newSession();
+  /** Chosen by the person, in place of the host's. @type {Record<string, any> | null} */
+  #chosen = null;
+  /** What was said so far; a session on another runtime is told it once. @type {Past[]} */
+  #past = [];
+  #isTold = true;
+  /** @type {WeakMap<AgentTurn, string>} */
+  #prompts = new WeakMap();
 
   /** @param {import("./element.js").ChatHost} host @param {AgrunApi} api @param {ConversationListener} listener */
   constructor(host, api, listener) {
@@ -40,9 +49,39 @@ export class Conversation {
     return this.#runtime;
   }
 
+  get provider() {
+    return this.#chosen ?? this.#host.runtimeOptions().provider;
+  }
+
+  /**
+   * Another provider behind the same conversation. Rejects, and leaves all as it was, where that one cannot be had.
+   * @param {Record<string, any>} provider
+   */
+  async use(provider) {
+    const runtime = await this.#api.createRuntime({ ...this.#host.runtimeOptions(), provider, onBoot: this.#listener.onBoot });
+    const before = this.#runtime;
+    this.#runtime = Promise.resolve(runtime); // made before the other is closed: Python stays
+    this.#chosen = provider;
+    this.#session = newSession();
+    this.#isTold = this.#past.length === 0;
+    void before?.then((old) => old.close(), () => {});
+  }
+
+  /** What the prompt of a turn is made of, without a model call. @param {string} prompt */
+  async inspect(prompt) {
+    const runtime = await this.start();
+    const [composition, inspected] = await Promise.all([runtime.describeComposition(), runtime.inspectPrompt(prompt)]);
+    return { composition, prompt: inspected };
+  }
+
   /** @param {string} prompt @param {AgentTurn} turn */
   run(prompt, turn) {
-    return this.#drive(turn, (runtime) => runtime.session(this.#session).run(prompt));
+    this.#prompts.set(turn, prompt);
+    return this.#drive(turn, (runtime) => {
+      const input = this.#isTold ? prompt : { prompt, conversation: this.#past };
+      this.#isTold = true;
+      return runtime.session(this.#session).run(input);
+    });
   }
 
   /** @param {AgentTurn} turn @param {Record<string, "approve" | "deny">} decisions */
@@ -73,7 +112,7 @@ export class Conversation {
   async #create() {
     try {
       const { onBoot } = this.#listener;
-      return this.#host.runtime ?? (await this.#api.createRuntime({ ...this.#host.runtimeOptions(), onBoot }));
+      return this.#host.runtime ?? (await this.#api.createRuntime({ ...this.#host.runtimeOptions(), provider: this.provider, onBoot }));
     } catch (error) {
       this.#runtime = null;
       this.#listener.onBootFailed(error);
@@ -96,6 +135,7 @@ export class Conversation {
       }
       const result = await this.#run.result;
       this.#states.set(turn, result.state);
+      this.#remember(turn, result);
       turn.end(result);
       this.#tell("agrun-result", result);
     } catch (error) {
@@ -104,6 +144,12 @@ export class Conversation {
       this.#run = null;
       this.#setBusy(false);
     }
+  }
+
+  /** @param {AgentTurn} turn @param {any} result */
+  #remember(turn, { status, output }) {
+    if (!output?.text || (status !== "completed" && output.kind !== "clarification")) return;
+    this.#past.push(past("user", this.#prompts.get(turn) ?? ""), past("assistant", output.text));
   }
 
   /** @param {boolean} busy */
@@ -116,4 +162,13 @@ export class Conversation {
   #tell(name, detail) {
     this.#host.dispatchEvent(new CustomEvent(name, { detail, bubbles: true, composed: true }));
   }
+}
+
+function newSession() {
+  return `chat-${Math.random().toString(36).slice(2)}`;
+}
+
+/** @param {Past["role"]} role @param {string} text @returns {Past} */
+function past(role, text) {
+  return { role, parts: [{ type: "text", text }] };
 }

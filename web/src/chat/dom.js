@@ -34,6 +34,9 @@ const PATHS = {
   down: "M10 4v12M4.5 10.5 10 16l5.5-5.5",
   thought: "M5 7.5h10M5 12.5h6",
   shield: "M10 3l6 2v4.5c0 3.6-2.5 6.4-6 7.5-3.5-1.1-6-3.9-6-7.5V5z",
+  trace: "M3.5 5.5h6M7.5 10h8M5.5 14.5h5",
+  link: "M8.5 11.5l3-3M9 6.5l1.8-1.8a3.2 3.2 0 0 1 4.5 4.5L13.5 11M11 13.5l-1.8 1.8a3.2 3.2 0 0 1-4.5-4.5L6.5 9",
+  key: "M12.5 3.5a4 4 0 1 1-3.2 6.4L4 15.2V17h2.5v-2H8v-1.5l1.8-1.8",
   info: "M10 9v5M10 6h.01M10 17.5a7.5 7.5 0 1 0 0-15 7.5 7.5 0 0 0 0 15z",
 };
 
@@ -65,4 +68,28 @@ export function copyButton(text, label) {
     setTimeout(() => button.replaceChildren(icon("copy")), 1500);
   });
   return button;
+}
+
+let panels = 0;
+
+/**
+ * A button that opens and closes a panel. What is in the panel is made when it is opened first.
+ * @param {Parameters<typeof icon>[0]} name @param {string} label @param {HTMLElement} panel @param {(open: boolean) => void} onToggle
+ */
+export function disclosure(name, label, panel, onToggle) {
+  panel.id = `panel-${++panels}`;
+  panel.hidden = true;
+  const text = el("span", {}, label);
+  const button = el("button", { type: "button", class: "quiet labelled", "aria-expanded": "false", "aria-controls": panel.id }, icon(name), text);
+  button.addEventListener("click", () => {
+    panel.hidden = !panel.hidden;
+    button.setAttribute("aria-expanded", String(!panel.hidden));
+    onToggle(!panel.hidden);
+  });
+  return { button, text };
+}
+
+/** @param {number} ms */
+export function duration(ms) {
+  return ms < 1000 ? `${Math.max(0, Math.round(ms))} ms` : `${(ms / 1000).toFixed(1)} s`;
 }

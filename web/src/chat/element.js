@@ -2,12 +2,13 @@
  * `<agrun-chat>` as agrun.js knows it: an element that loads its view (chat.mjs) when it comes onto a page.
  *
  * Attributes: `provider` ("offline" by default), `skills` (a URL), `placeholder`, `theme` ("light", "dark"; else the
- * reader's own). Slots: `greeting`, and `starter` for buttons whose text (or `data-prompt`) is asked. Properties: `options`
+ * reader's own), `settings` ("off": no choice of provider and key). Slots: `greeting`, and `starter` for buttons whose text (or `data-prompt`) is asked. Properties: `options`
  * (whatever else createRuntime takes) or `runtime` (one of yours), set before the element comes onto the page.
  * Events: `agrun-step`, `agrun-result`.
  */
 
 import { createRuntime } from "../api/runtime.js";
+import { showMissing } from "./missing.js";
 
 /** @typedef {import("./view.js").ChatView} ChatView */
 /** @typedef {HTMLElement & {runtime: import("../api/runtime.js").Runtime | null, runtimeOptions: () => Record<string, any>}} ChatHost */
@@ -25,7 +26,7 @@ function chatElement(base) {
     options = {};
     /** @type {import("../api/runtime.js").Runtime | null} */
     runtime = null;
-    /** @type {Promise<ChatView> | null} */
+    /** Nothing where it could not be loaded. @type {Promise<ChatView | void> | null} */
     #view = null;
 
     constructor() {
@@ -34,8 +35,16 @@ function chatElement(base) {
     }
 
     connectedCallback() {
-      if (this.#view) void this.#view.then((view) => view.start());
-      else this.#view = import(new URL(`chat.mjs?${BUILD}`, base).href).then(({ mount }) => mount(this, { createRuntime, base }));
+      if (this.#view) void this.#view.then((view) => view?.start());
+      else this.#load();
+    }
+
+    #load() {
+      const file = new URL(`chat.mjs?${BUILD}`, base).href;
+      this.#view = import(file).then(
+        ({ mount }) => mount(this, { createRuntime, base }),
+        (error) => showMissing(/** @type {ShadowRoot} */ (this.shadowRoot), file, error),
+      );
     }
 
     /** Taken off the page for good (not just moved), the element lets its runtime go. */
@@ -63,6 +72,14 @@ function chatElement(base) {
 
     async stop() {
       (await this.#view)?.stop();
+    }
+
+    /**
+     * Show a notice over the composer; what is returned takes it away.
+     * @param {string} text @param {import("./notices.js").NoticeOptions} [options]
+     */
+    async notice(text, options) {
+      return (await this.#view)?.notice(text, options);
     }
 
     /** End the runtime behind the element. */

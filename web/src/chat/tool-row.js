@@ -1,6 +1,6 @@
 /** A tool call as one foldable line: what it is, how it went, and inside its arguments and result. */
 
-import { copyButton, el, icon } from "./dom.js";
+import { copyButton, duration, el, icon } from "./dom.js";
 
 /** @typedef {"running" | "ok" | "failed" | "refused"} ToolState */
 
@@ -92,7 +92,7 @@ export function jsonSection(label, value) {
     "section",
     { class: "json" },
     el("div", { class: "code-head" }, el("span", {}, label), copyButton(() => text, `Copy ${label.toLowerCase()}`)),
-    el("pre", {}, text),
+    el("pre", { tabIndex: 0 }, text),
   );
 }
 
@@ -111,9 +111,4 @@ function brief(args) {
   if (typeof args !== "object" || args === null) return args === undefined || args === null ? "" : String(args);
   const parts = Object.values(args).map((value) => (typeof value === "string" ? value : JSON.stringify(value)));
   return parts.join(", ").slice(0, 120);
-}
-
-/** @param {number} ms */
-function duration(ms) {
-  return ms < 1000 ? `${Math.max(0, Math.round(ms))} ms` : `${(ms / 1000).toFixed(1)} s`;
 }

@@ -5,12 +5,23 @@
  */
 
 import { ApprovalCard } from "./approval-card.js";
-import { copyButton, el, icon } from "./dom.js";
+import { copyButton, disclosure, el, icon } from "./dom.js";
 import { MarkdownView } from "./markdown.js";
 import { ReasoningRow } from "./reasoning-row.js";
+import { areAllNamed, sourceList, sourcesOf } from "./sources.js";
 import { ToolRow, titleOf } from "./tool-row.js";
+import { placeOf } from "./trace-model.js";
+import { Trace } from "./trace.js";
 
-/** @typedef {{onDecisions: (decisions: Record<string, "approve" | "deny">) => void, onContinue: () => void, onRetry: () => void, onSuggestion: (prompt: string) => void}} TurnActions */
+/**
+ * @typedef {object} TurnActions
+ * @property {(decisions: Record<string, "approve" | "deny">) => void} onDecisions
+ * @property {() => void} onContinue
+ * @property {() => void} onRetry
+ * @property {(prompt: string) => void} onSuggestion
+ * @property {(() => void) | null} onProvider opens the choice of provider and key, where there is one
+ * @property {() => Promise<import("./trace.js").Inspected>} inspect
+ */
 
 /** What the agent is doing, by the step that began it. @type {Record<string, (detail: any) => string>} */
 const ACTIVITY = {
@@ -40,13 +51,26 @@ const FAILED = {
   "action-protocol-error": (detail) => detail.error,
 };
 
+/** Failures that another key, model or provider mends. */
+const OF_THE_PROVIDER = ["PROVIDER_AUTH", "PROVIDER_NOT_FOUND", "PROVIDER_BAD_REQUEST", "NETWORK_OR_CORS", "PROVIDER_NETWORK"];
+
 const REMARK_LENGTH = 400;
 
 export class AgentTurn {
   #parts = el("div", { class: "parts" });
   #activity = el("div", { class: "activity", role: "status" });
-  element = el("li", { class: "turn agent", part: "turn agent-turn" }, this.#parts, this.#activity);
+  #tools = el("div", { class: "turn-tools" });
+  #panels = el("div", { class: "panels" });
+  element = el(
+    "article",
+    { class: "turn agent", part: "turn agent-turn", "aria-label": "Answer" },
+    this.#parts,
+    el("div", { class: "turn-foot" }, this.#activity, this.#tools),
+    this.#panels,
+  );
   #actions;
+  #trace;
+  #traceText;
   /** @type {MarkdownView | null} */
   #text = null;
   /** Texts that were set aside in this answer. @type {MarkdownView[]} */
@@ -74,17 +98,25 @@ export class AgentTurn {
   /** @param {TurnActions} actions */
   constructor(actions) {
     this.#actions = actions;
+    this.#trace = new Trace(actions.inspect);
+    const { button, text } = disclosure("trace", "Trace", this.#trace.element, (open) => this.#trace.toggle(open));
+    this.#traceText = text;
+    this.#tools.append(button);
+    this.#panels.append(this.#trace.element);
     this.element.setAttribute("aria-busy", "true");
     this.waiting("Thinking");
   }
 
   /** @param {string} activity */
   waiting(activity) {
+    if (this.#activity.textContent === activity) return; // said once, whatever comes how often
     this.#activity.replaceChildren(el("span", { class: "pulse" }), activity);
   }
 
   /** @param {any} event a step or a delta of the run */
-  take({ type, detail, at }) {
+  take(event) {
+    const { type, detail, at } = event;
+    this.#trace.take(event);
     const activity = ACTIVITY[type]?.(detail);
     if (activity) this.waiting(activity);
     this.#shown[type]?.(detail, at);
@@ -97,28 +129,31 @@ export class AgentTurn {
 
   /** @param {any} result the RunResult */
   end(result) {
-    this.#finish();
     const { output, status, error } = result;
+    this.#trace.end(result);
+    this.#traceText.textContent = this.#trace.label;
+    this.#endRows();
     if (status === "failed") return this.fail(error);
-    if (status === "aborted") return void this.#note("stop", "Stopped");
+    if (status === "aborted") return this.#stopped();
     if (output.kind === "approval_required") return this.#askApprovals(output.approvals);
-    if (output.kind === "continuation_required") {
-      return this.#offerToContinue(output.text);
-    }
-    return this.#answer(output.text);
+    if (output.kind === "continuation_required") return this.#offerToContinue(output.text);
+    return this.#answer(output.text, sourcesOf(result));
   }
 
   /** @param {{message?: string, hint?: string, code?: string}} error */
   fail(error) {
+    this.#endRows();
     this.#finish();
-    const retry = el("button", { type: "button", class: "secondary", onclick: () => this.#actions.onRetry() }, icon("retry"), "Try again");
+    const { onProvider } = this.#actions;
+    const isOfProvider = onProvider && OF_THE_PROVIDER.includes(error?.code ?? "");
+    const change = isOfProvider ? el("button", { type: "button", class: "secondary", onclick: onProvider }, icon("key"), "Change provider or key") : null;
     this.#parts.append(
       el(
         "section",
         { class: "failure", part: "failure", role: "alert" },
         el("p", {}, icon("warning"), el("strong", {}, error?.message ?? "Something went wrong")),
         error?.hint ? el("p", { class: "hint" }, error.hint) : null,
-        el("div", { class: "failure-foot" }, retry, error?.code ? el("code", {}, error.code) : null),
+        el("div", { class: "failure-foot" }, this.#retryButton(), change, error?.code ? el("code", {}, error.code) : null),
       ),
     );
   }
@@ -133,29 +168,58 @@ export class AgentTurn {
   #finish() {
     this.element.setAttribute("aria-busy", "false");
     this.#activity.replaceChildren();
+  }
+
+  #endRows() {
     for (const row of this.#rows.values()) row.finish("refused", { note: "cut short" });
     this.#rows.clear();
   }
 
-  /** @param {string} text */
-  #answer(text) {
+  #retryButton() {
+    return el("button", { type: "button", class: "secondary", onclick: () => this.#actions.onRetry() }, icon("retry"), "Try again");
+  }
+
+  #stopped() {
+    this.#finish();
+    const note = this.#note("stop", "Stopped", this.#retryButton());
+    note.setAttribute("role", "status");
+  }
+
+  /** @param {string} text @param {import("./sources.js").Source[]} sources */
+  #answer(text, sources) {
     const view = this.#textPart();
-    view.set(text);
-    view.render();
-    for (const draft of this.#aside.splice(0)) {
-      if (text.includes(draft.text.trim())) (draft.element.closest(".draft") ?? draft.element).remove();
-    }
-    const foot = el("div", { class: "answer-foot" }, copyButton(() => text, "Copy answer"));
-    this.#parts.append(foot);
-    if (view.suggestions.length === 0) return;
-    const chips = view.suggestions.map(({ label, prompt }) =>
+    view.finish(text, () => {
+      this.#finish();
+      for (const draft of this.#aside.splice(0)) {
+        if (text.includes(draft.text.trim())) (draft.element.closest(".draft") ?? draft.element).remove();
+      }
+      this.#tools.prepend(copyButton(() => text, "Copy answer"));
+      if (sources.length > 0) this.#showSources(sources, text);
+      if (view.suggestions.length > 0) this.#suggest(view.suggestions);
+    });
+  }
+
+  /** @param {import("./sources.js").Source[]} sources @param {string} text */
+  #showSources(sources, text) {
+    const list = sourceList(sources);
+    const label = sources.length === 1 ? "1 source" : `${sources.length} sources`;
+    const { button } = disclosure("link", label, list, () => {});
+    this.#tools.append(button);
+    this.#panels.prepend(list);
+    if (!areAllNamed(sources, text)) button.click();
+  }
+
+  /** @param {import("./markdown.js").Suggestion[]} suggestions */
+  #suggest(suggestions) {
+    const chips = suggestions.map(({ label, prompt }) =>
       el("button", { type: "button", class: "suggestion", onclick: () => this.#actions.onSuggestion(prompt) }, label),
     );
-    this.#parts.append(el("div", { class: "suggestions" }, ...chips));
+    this.element.append(el("div", { class: "suggestions" }, ...chips));
   }
 
   /** @param {any[]} approvals */
   #askApprovals(approvals) {
+    this.#finish();
     /** @type {Record<string, "approve" | "deny">} */
     const decisions = {};
     const asked = approvals.filter(({ approvalId }) => !this.#approvals.has(approvalId));
@@ -171,6 +235,7 @@ export class AgentTurn {
 
   /** @param {string} text */
   #offerToContinue(text) {
+    this.#finish();
     const button = el("button", { type: "button", class: "secondary" }, "Continue");
     const note = this.#note("info", text, button);
     button.addEventListener("click", () => {
@@ -199,7 +264,7 @@ export class AgentTurn {
     const view = this.#text;
     this.#text = null;
     if (!view) return;
-    view.render();
+    view.finish(view.text);
     view.element.classList.add("aside");
     this.#aside.push(view);
     if (view.text.length <= REMARK_LENGTH) return;
@@ -242,12 +307,7 @@ export class AgentTurn {
   }
 }
 
-/** Which of several calls a step is about. @param {any} detail */
-function placeOf({ actionName, batchIndex = "", planIndex = "" }) {
-  return `${actionName} ${batchIndex} ${planIndex}`;
-}
-
 /** @param {string} text */
 export function userTurn(text) {
-  return el("li", { class: "turn user", part: "turn user-turn" }, el("div", { class: "bubble", dir: "auto" }, text));
+  return el("article", { class: "turn user", part: "turn user-turn", "aria-label": "Your message" }, el("div", { class: "bubble", dir: "auto" }, text));
 }

@@ -1,26 +1,23 @@
-/** The view of `<agrun-chat>`: the turns, the composer, and how Python is coming along. Loaded when an element is used. */
+/** The view of `<agrun-chat>`: the turns, what stands under them, and who plans. Loaded when an element is used. */
 
+import { BootBar } from "./boot-bar.js";
+import styles from "./chat.css";
+import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
 import { el, icon } from "./dom.js";
-import styles from "./chat.css";
+import { KeyDialog } from "./key-dialog.js";
+import { Notices } from "./notices.js";
+import panelStyles from "./panels.css";
+import { OFFLINE, PROVIDERS, lacksKey, modelName, providerName } from "./providers.js";
 import { AgentTurn, userTurn } from "./turn.js";
 
 /** @typedef {import("./conversation.js").AgrunApi} AgrunApi */
 
-const OFFLINE = "offline";
-const OFFLINE_NOTICE =
-  "This is the offline planner, not a language model: it matches your request to the bundled tools by their descriptions. Tools, approvals and stopping work as with a model.";
-/** The part of the boot bar that each stage fills, in per cent. */
-const BOOT_SHARE = { assets: [0, 60], runtime: [60, 85], packages: [85, 88], core: [88, 100], ready: [100, 100] };
-const BOOT_WORDS = {
-  assets: "Downloading Python",
-  runtime: "Starting Python",
-  packages: "Unpacking packages",
-  core: "Loading the agent",
-  ready: "",
-};
+const OFFLINE_REMARK = "This is the offline planner, not a language model: it matches your request to the tools here by their descriptions.";
+const BOOT_NOTICE = "boot";
+const KEY_NOTICE = "key";
 
-let sheet = /** @type {CSSStyleSheet | null} */ (null);
+let sheets = /** @type {CSSStyleSheet[] | null} */ (null);
 
 /**
  * @param {import("./element.js").ChatHost} host
@@ -34,7 +31,11 @@ export function mount(host, api) {
 export class ChatView {
   #host;
   #conversation;
-  #turns = el("ol", { class: "turns", role: "log", "aria-label": "Conversation", part: "turns" });
+  #composer;
+  #dialog = new KeyDialog((provider) => this.#use(provider));
+  #notices = new Notices();
+  #bootBar = new BootBar();
+  #turns = el("div", { class: "turns", role: "log", "aria-label": "Conversation", part: "turns" });
   #welcome = el(
     "section",
     { class: "welcome", part: "welcome" },
@@ -42,43 +43,53 @@ export class ChatView {
     el("div", { class: "starters" }, el("slot", { name: "starter" })),
   );
   #scroll = el("div", { class: "scroll", part: "scroll" }, el("div", { class: "column" }, this.#welcome, this.#turns));
-  #input = el("textarea", { rows: 1, part: "input", "aria-label": "Message", enterKeyHint: "send", autocomplete: "off" });
-  #send = el("button", { type: "submit", class: "send", part: "send", "aria-label": "Send" }, icon("send"));
   #down = el("button", { type: "button", class: "down", "aria-label": "Go to the latest message", hidden: true }, icon("down"));
-  #bootBar = el("div", { class: "boot-bar" });
-  #bootText = el("span", {});
-  #boot = el("div", { class: "boot", part: "boot", role: "status" }, this.#bootText, el("div", { class: "boot-track" }, this.#bootBar));
-  #bootFailure = el("div", { class: "boot-failure" });
-  #notice = el("p", { class: "notice", part: "notice", hidden: true }, icon("info"), el("span", {}, OFFLINE_NOTICE));
+  #providerText = el("span", {});
+  #provider = el("button", { type: "button", class: "provider", part: "provider", "aria-haspopup": "dialog" }, icon("key"), this.#providerText);
+  #remark = el("p", { class: "remark", part: "remark" });
   #following = true;
 
   /** @param {import("./element.js").ChatHost} host @param {AgrunApi} api */
   constructor(host, api) {
     this.#host = host;
     this.#conversation = new Conversation(host, api, {
-      onBoot: (event) => this.#showBoot(event),
+      onBoot: (event) => {
+        this.#bootBar.show(event);
+        this.#notices.remove(BOOT_NOTICE);
+      },
       onBusy: (busy) => this.#showBusy(busy),
       onBootFailed: (error) => this.#showBootFailure(error),
     });
+    this.#composer = new Composer(host.getAttribute("placeholder") ?? "Ask anything", {
+      onSend: (text) => this.ask(text),
+      onStop: () => this.stop(),
+    });
     this.#build();
+    this.#listen();
     this.start();
   }
 
   /** Begin to boot, where nothing has begun yet; a failure is shown. */
   start() {
     this.#conversation.start().then(
-      (runtime) => this.#noticeOffline(runtime),
+      async (runtime) => this.#showProvider((await runtime.describeComposition()).provider),
       () => {},
     );
   }
 
-  /** Ask as if the text had been typed. @param {string} text */
+  /** Ask as if the text had been typed. Is it asked? @param {string} text */
   ask(text) {
     const prompt = text.trim();
-    if (!prompt || this.#conversation.busy) return;
+    if (!prompt || this.#conversation.busy) return false;
+    if (this.#lacksKey()) {
+      this.#composer.fill(text);
+      this.#chooseProvider(`${PROVIDERS[providerName(this.#conversation.provider)].label} needs a key before it can answer.`);
+      return false;
+    }
     this.#welcome.hidden = true;
     this.#turns.append(userTurn(prompt));
     this.#answer(prompt);
+    return true;
   }
 
   stop() {
@@ -89,11 +100,17 @@ export class ChatView {
     return this.#conversation.close();
   }
 
+  /** @param {string} text @param {import("./notices.js").NoticeOptions} [options] */
+  notice(text, options) {
+    return this.#notices.show(text, options);
+  }
+
   /** @param {string} prompt */
   #answer(prompt) {
     const turn = new AgentTurn({
       onDecisions: (decisions) => {
         this.#conversation.decide(turn, decisions);
+        this.#composer.focus(); // the button that had the focus is gone
         this.#follow(true);
       },
       onContinue: () => {
@@ -101,10 +118,14 @@ export class ChatView {
         this.#follow(true);
       },
       onRetry: () => {
+        if (this.#conversation.busy) return;
         turn.element.remove();
+        this.#composer.focus();
         this.#answer(prompt);
       },
       onSuggestion: (suggestion) => this.ask(suggestion),
+      onProvider: this.#mayChoose() ? () => this.#chooseProvider() : null,
+      inspect: () => this.#conversation.inspect(prompt),
     });
     this.#turns.append(turn.element);
     this.#follow(true);
@@ -113,37 +134,25 @@ export class ChatView {
 
   #build() {
     const root = /** @type {ShadowRoot} */ (this.#host.shadowRoot);
-    sheet ??= styleSheet();
-    root.adoptedStyleSheets = [sheet];
-    this.#input.placeholder = this.#host.getAttribute("placeholder") ?? "Ask anything";
-    const composer = el("form", { class: "composer", part: "composer" }, this.#input, this.#send);
-    const dock = el("div", { class: "dock", part: "dock" }, this.#down, this.#bootFailure, this.#boot, composer, this.#notice);
-    if (!this.#host.runtime) this.#notice.hidden = providerName(this.#host.runtimeOptions().provider) !== OFFLINE;
-    root.append(el("div", { class: "chat", part: "chat" }, this.#scroll, dock));
-    this.#listen(composer);
+    sheets ??= [styles, panelStyles].map(styleSheet);
+    root.adoptedStyleSheets = sheets;
+    const foot = el("div", { class: "dock-foot" }, this.#provider, this.#remark);
+    const dock = el("div", { class: "dock", part: "dock" }, this.#down, this.#notices.element, this.#bootBar.element, this.#composer.element, foot);
+    root.replaceChildren(el("div", { class: "chat", part: "chat" }, this.#scroll, dock), this.#dialog.element);
+    this.#provider.hidden = !this.#mayChoose();
+    if (!this.#host.runtime) this.#showProvider(this.#conversation.provider);
     this.#showBusy(false);
   }
 
-  /** @param {HTMLFormElement} composer */
-  #listen(composer) {
-    composer.addEventListener("submit", (event) => {
-      event.preventDefault();
-      if (this.#conversation.busy) this.stop();
-      else this.#submit();
-    });
-    this.#input.addEventListener("input", () => this.#fit());
-    this.#input.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
-        event.preventDefault();
-        if (!this.#conversation.busy) this.#submit();
-      }
-    });
+  #listen() {
     this.#host.addEventListener("keydown", (event) => {
-      if (event.key === "Escape" && this.#conversation.busy) this.stop();
+      if (event.key === "Escape" && !this.#dialog.element.open && this.#conversation.busy) this.stop();
     });
     this.#host.addEventListener("click", (event) => {
       const starter = event.target instanceof Element ? event.target.closest('[slot="starter"]') : null;
-      if (starter) this.ask(starter.getAttribute("data-prompt") ?? starter.textContent ?? "");
+      if (!starter) return;
+      this.ask(starter.getAttribute("data-prompt") ?? starter.textContent ?? "");
+      this.#composer.focus();
     });
     this.#scroll.addEventListener("scroll", () => {
       const { scrollHeight, scrollTop, clientHeight } = this.#scroll;
@@ -151,28 +160,43 @@ export class ChatView {
       this.#down.hidden = this.#following;
     });
     this.#down.addEventListener("click", () => this.#follow(true));
+    this.#provider.addEventListener("click", () => this.#chooseProvider());
     new ResizeObserver(() => this.#follow(false)).observe(this.#turns);
   }
 
-  /** What the runtime itself says of its provider. @param {import("../api/runtime.js").Runtime} runtime */
-  async #noticeOffline(runtime) {
-    const { provider } = await runtime.describeComposition();
-    this.#notice.hidden = providerName(provider) !== OFFLINE;
+  /** A runtime of the host's own is the host's to change. */
+  #mayChoose() {
+    return !this.#host.runtime && this.#host.getAttribute("settings") !== "off";
   }
 
-  #submit() {
-    const text = this.#input.value;
-    if (!text.trim()) return;
-    this.#input.value = "";
-    this.#fit();
-    this.ask(text);
+  #lacksKey() {
+    return !this.#host.runtime && this.#mayChoose() && lacksKey(this.#conversation.provider);
   }
 
-  /** The composer grows with its text. */
-  #fit() {
-    this.#input.style.height = "auto";
-    this.#input.style.height = `${this.#input.scrollHeight}px`;
-    this.#showBusy(this.#conversation.busy);
+  /** @param {string} [lead] */
+  #chooseProvider(lead) {
+    if (!this.#conversation.busy) this.#dialog.open(this.#conversation.provider, lead);
+  }
+
+  /** @param {{name: string, model?: string}} provider */
+  async #use(provider) {
+    await this.#conversation.use(provider);
+    this.#showProvider(provider);
+    this.#composer.focus();
+  }
+
+  /** @param {string | {name: string, model?: string}} provider */
+  #showProvider(provider) {
+    const name = providerName(provider);
+    const label = PROVIDERS[name]?.label ?? name;
+    this.#providerText.textContent = [label, modelName(provider)].filter(Boolean).join(" · ");
+    this.#provider.setAttribute("aria-label", `Provider: ${this.#providerText.textContent}. Change`);
+    this.#remark.textContent = name === OFFLINE ? OFFLINE_REMARK : "";
+    this.#remark.hidden = name !== OFFLINE;
+    if (!this.#lacksKey()) return this.#notices.remove(KEY_NOTICE);
+    const action = { label: "Enter a key", run: () => this.#chooseProvider() };
+    this.#notices.show(`${label} needs a key. It stays in this page's memory.`, { id: KEY_NOTICE, action });
+    return undefined;
   }
 
   /** Stay at the end while new text comes, unless the reader has scrolled away. @param {boolean} always */
@@ -183,47 +207,21 @@ export class ChatView {
 
   /** @param {boolean} busy */
   #showBusy(busy) {
-    this.#send.replaceChildren(icon(busy ? "stop" : "send"));
-    this.#send.setAttribute("aria-label", busy ? "Stop" : "Send");
-    this.#send.classList.toggle("stopping", busy);
-    this.#send.disabled = !busy && !this.#input.value.trim();
-  }
-
-  /** @param {import("../boot/stages.js").BootEvent} event */
-  #showBoot({ stage, status, loaded = 0, total = 1 }) {
-    const [from, to] = BOOT_SHARE[stage];
-    const share = status === "done" ? to : from + ((to - from) * loaded) / total;
-    this.#bootBar.style.width = `${share}%`;
-    this.#bootText.textContent = BOOT_WORDS[stage];
-    this.#boot.classList.toggle("done", stage === "ready");
-    this.#boot.hidden = false;
-    this.#bootFailure.replaceChildren();
+    this.#composer.showBusy(busy);
+    this.#provider.disabled = busy;
   }
 
   /** @param {{message: string, hint?: string, code?: string}} error */
-  #showBootFailure(error) {
-    this.#boot.hidden = true;
-    const retry = el("button", { type: "button", class: "secondary" }, icon("retry"), "Try again");
-    retry.addEventListener("click", () => this.start());
-    this.#bootFailure.replaceChildren(
-      el(
-        "section",
-        { class: "failure", role: "alert" },
-        el("p", {}, icon("warning"), el("strong", {}, error.message)),
-        error.hint ? el("p", { class: "hint" }, error.hint) : null,
-        el("div", { class: "failure-foot" }, retry, error.code ? el("code", {}, error.code) : null),
-      ),
-    );
+  #showBootFailure({ message, hint, code }) {
+    this.#bootBar.hide();
+    const action = { label: "Try again", run: () => this.start() };
+    this.#notices.show(message, { id: BOOT_NOTICE, kind: "error", hint, code, action, dismissable: false });
   }
 }
 
-/** @param {string | {name: string}} provider */
-function providerName(provider) {
-  return (typeof provider === "string" ? provider : provider.name).split(":")[0];
-}
-
-function styleSheet() {
+/** @param {string} text */
+function styleSheet(text) {
   const made = new CSSStyleSheet();
-  made.replaceSync(styles);
+  made.replaceSync(text);
   return made;
 }

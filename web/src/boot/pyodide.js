@@ -1,0 +1,103 @@
+/**
+ * Pyodide on the files of the bundle: what is downloaded for it, how it is started, and how our packages get into it.
+ *
+ * The one module that knows Pyodide's loader. Must not know: the stages of a boot, nor what Python is started for.
+ */
+
+import { loadPyodide } from "pyodide";
+import { assetUrl, loadAsset } from "./assets.js";
+import { SIDE_MODULE, createLinked } from "./side_module.js";
+import { BootError, messageOf } from "./stages.js";
+
+/** @typedef {import("./assets.js").Manifest} Manifest */
+/** @typedef {import("./downloads.js").Downloads} Downloads */
+/** @typedef {import("./side_module.js").Fit} Fit */
+/** @typedef {{indexURL: string, base: string, site: Promise<Uint8Array<ArrayBuffer>>, sideModule: Promise<WebAssembly.Module>, factory: Promise<any>}} Files */
+
+/** What Pyodide fetches by itself. */
+export const PYODIDE_DOWNLOADS = ["pyodide.asm.wasm", "python_stdlib.zip"];
+
+const SITE = "site.zip.gz";
+const SITE_PACKAGES = "/lib/python3.14/site-packages";
+const ARCHIVE = "/lib/agrun/site.zip";
+/** No package of Pyodide's own distribution is looked up while booting. */
+const EMPTY_LOCK = JSON.stringify({ info: PYODIDE_LOCK_INFO, packages: {} });
+
+/** Puts the archive on sys.path, and the Python files of packages with a native module beside it. */
+const UNPACK = `
+import sys, zipimport
+from pathlib import Path
+archive = zipimport.zipimporter(${JSON.stringify(ARCHIVE)})
+for name in archive._get_files():
+    if name.startswith("native/") and not name.endswith("/"):
+        target = Path(${JSON.stringify(SITE_PACKAGES)}) / name.removeprefix("native/")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(archive.get_data(name))
+if ${JSON.stringify(ARCHIVE)} not in sys.path:
+    sys.path.append(${JSON.stringify(ARCHIVE)})
+del archive, name, target, Path, zipimport
+`;
+
+/** Begin to download all that Python needs. @param {string} base @param {Manifest} manifest @param {Downloads} downloads @returns {Files} */
+export function downloadFiles(base, manifest, downloads) {
+  const asset = (/** @type {string} */ name) =>
+    downloads.add(name, (counted) => loadAsset(base, manifest, name, counted));
+  const asm = `${manifest.pyodide}/pyodide.asm.mjs`;
+  return {
+    base,
+    indexURL: new URL(`${manifest.pyodide}/`, base).href,
+    site: asset(SITE),
+    sideModule: asset(SIDE_MODULE.asset).then((bytes) => WebAssembly.compile(bytes)),
+    factory: downloads.add(asm, () => importAsset(base, asm, manifest)),
+  };
+}
+
+/**
+ * @param {Files} files
+ * @param {{snapshot?: {memory: Uint8Array, fit: Fit}, making?: boolean}} [mode] from a snapshot, or to make one
+ * @returns {Promise<any>} the running Pyodide
+ */
+export async function startPyodide(files, { snapshot, making = false } = {}) {
+  try {
+    return await loadPyodide({
+      indexURL: files.indexURL,
+      lockFileContents: EMPTY_LOCK,
+      packageBaseUrl: files.base,
+      enableRunUntilComplete: false,
+      stdout: (line) => console.info(line),
+      stderr: (line) => console.warn(line),
+      createPyodideModule: async (settings) =>
+        createLinked((await files.factory).default, settings, files.sideModule, snapshot?.fit),
+      ...(snapshot ? { _loadSnapshot: snapshot.memory } : {}),
+      ...(making ? { _makeSnapshot: true } : {}),
+    });
+  } catch (error) {
+    throw error instanceof BootError ? error : new BootError("runtime", messageOf(error));
+  }
+}
+
+/** Our packages, where Python finds them. A snapshot holds no files, so this is for every boot. @param {any} pyodide @param {Files} files */
+export async function unpack({ FS, runPython }, files) {
+  await files.sideModule;
+  FS.mkdirTree(ARCHIVE.slice(0, ARCHIVE.lastIndexOf("/")));
+  FS.writeFile(ARCHIVE, await files.site, { canOwn: true });
+  FS.mkdirTree(SIDE_MODULE.folder);
+  FS.writeFile(SIDE_MODULE.path, ""); // the module is linked already, the file is only looked for
+  runPython(UNPACK);
+}
+
+/**
+ * The time zone, which C asks for once: in a snapshot it is the maker's. @param {any} module
+ */
+export function readTimeZone(module) {
+  const names = module._tzname >>> 2;
+  module.__tzset_js(module._timezone, module._daylight, module.HEAPU32[names], module.HEAPU32[names + 1]);
+}
+
+/** @param {string} base @param {string} name @param {Manifest} manifest */
+async function importAsset(base, name, manifest) {
+  const url = assetUrl(base, name, manifest.files[name]);
+  return import(url).catch((error) => {
+    throw new BootError("assets", `${url} could not be loaded: ${messageOf(error)}`);
+  });
+}
