@@ -1,0 +1,59 @@
+"""Runs that a server keeps: the border between whoever speaks HTTP and whoever drives the runs.
+
+`durable/` implements Runs over DBOS and a database, `serve/` is written against it. Everything is JSON of document 2.
+Must not know: HTTP, SQL, DBOS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, Literal, NamedTuple, Protocol
+
+__all__ = ["NoSuchRun", "RunView", "Runs"]
+
+
+class RunView(NamedTuple):
+    """What is known of a run. `status` is "queued", "running" or a status of RunResult; `result` is the RunResult as
+    JSON (without `state`, which stays on the server), and None while the run goes on."""
+
+    run_id: str
+    session_id: str | None
+    status: str
+    result: Mapping[str, Any] | None
+
+
+class NoSuchRun(LookupError):
+    """Nobody has started a run of this id, or it was deleted."""
+
+
+class Runs(Protocol):
+    """Runs that outlive whoever asked for them, and the process too where the implementation is durable."""
+
+    async def start(
+        self, asked: Mapping[str, Any], *, session: str | None = None, run_id: str | None = None
+    ) -> RunView:
+        """Starts a run of this input (document 2's RunInput); a `run_id` that was started before gives that run and
+        starts nothing. Raises ConfigInvalid for an input that is none, SessionBusy."""
+        ...
+
+    async def view(self, run_id: str) -> RunView:
+        """Raises NoSuchRun."""
+        ...
+
+    def events(self, run_id: str, after: int = 0) -> AsyncIterator[Mapping[str, Any]]:
+        """The run's events (RunEvent as JSON) whose seq is above `after`: the kept steps, the deltas of the step in
+        progress, then what comes. `seq` rises over the whole life of the run, restarts and resumes included, so a
+        client that names the last one it has seen misses none and gets none twice. Ends when the run is over or waits
+        for a person. A reader that is slow holds up nobody. Raises NoSuchRun at its first step."""
+        ...
+
+    async def decide(
+        self, run_id: str, decisions: Mapping[str, Any], *, extend: Mapping[str, Any] | None = None
+    ) -> RunView:
+        """Answers approvals by their ids ("approve", "deny" or `{decision, note}`) and goes on. Each answer counts
+        once, whoever gives it. Raises NoSuchRun, ApprovalInvalid, StateInvalid, and has then changed nothing."""
+        ...
+
+    async def stop(self, run_id: str, how: Literal["now", "after_step"] = "now") -> RunView:
+        """Stops a run wherever it is being driven; one that is over is left as it is. Raises NoSuchRun."""
+        ...
