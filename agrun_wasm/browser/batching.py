@@ -1,4 +1,4 @@
-"""Events on their way out: deltas are joined, and nothing waits longer than a frame."""
+"""Events on their way out: deltas are joined, and nothing waits longer than a frame, or for an action's code."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ WAIT_SECONDS = 0.016
 WAIT_CHARACTERS = 1024
 #: deltas that only add text to the one before
 JOINED = ("text-delta", "reasoning-delta", "tool-args-delta")
+#: what follows may be a tool's Python, which holds the only thread there is for as long as it likes
+LAST_BEFORE_CODE = "action-executing"
 
 
 class EventBatch:
-    """Gathers events for 16 ms or 1 KB of text, whichever comes first, and sends them in one message.
+    """Gathers events for 16 ms, 1 KB of text or until an action begins, whichever comes first, and sends them in one
+    message.
 
     A delta is joined to the delta before it where everything but the text is the same; it takes the later `seq`.
     """
@@ -40,7 +43,7 @@ class EventBatch:
                 self._events.append(data)
         else:
             self._events.append(data)
-        if self._characters >= WAIT_CHARACTERS:
+        if self._characters >= WAIT_CHARACTERS or data["type"] == LAST_BEFORE_CODE:
             self.flush()
         elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(WAIT_SECONDS, self.flush)

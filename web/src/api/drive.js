@@ -32,7 +32,7 @@ export class Drive {
 
   /** @param {string} method @param {Record<string, unknown>} params */
   begin(method, params) {
-    if (!this.#link.lost) return this.#start(method, params);
+    if (this.#link.open) return this.#start(method, params);
     const opened = this.#link.opened().then(() => this.#start(method, params));
     opened.catch((error) => this.failed(error));
   }

@@ -37,9 +37,14 @@ export class Link {
     this.#opening.catch(() => {});
   }
 
-  /** What to talk over, unless `lost`. */
+  /** What to talk over, while it is `open`. */
   get channel() {
     return this.#interpreter.channel;
+  }
+
+  /** Is the runtime there? What is sent before is heard by nobody. */
+  get open() {
+    return this.#created && !this.lost;
   }
 
   /** Has its Python been ended because it was stuck? Then `opened` starts another. */

@@ -160,7 +160,7 @@ export class Runtime {
 
   /** @param {string} method @param {Record<string, unknown>} params */
   async #request(method, params) {
-    if (this.#link.lost && !this.#closing) await this.#link.opened();
+    if (!this.#link.open && !this.#closing) await this.#link.opened();
     return this.#link.channel.request(method, { ...params, runtime: this.#link.id });
   }
 
