@@ -15,9 +15,10 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Page, Worker, async_playwright
 
+from build_tasks.make_snapshot import MAKE
 from tests.browser.chat import ACTIONS
 from tests.browser.paths import HERE
-from tests.browser.serving import DIST, Site, SlowPeer, served, slow_peer
+from tests.browser.serving import DIST, Site, SlowPeer, Upload, served, slow_peer
 
 FAKES = (HERE / "page_fakes.js").read_text(encoding="utf-8")
 BROWSERS = ("/usr/bin/chromium", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -55,6 +56,18 @@ def site() -> Iterator[Site]:
         pytest.fail("web/dist is not there; `python build.py web` makes it")
     with served() as site:
         yield site
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def snapshot(browser: Browser, site: Site) -> str:
+    """The URL of a memory snapshot, for tests that start Python over and over and are not about its start."""
+    made = Upload()
+    site.answers["/made"] = made.take
+    site.answers["/snapshot.bin"] = made.give
+    page = await open_page(browser, site)
+    await page.evaluate(MAKE)
+    await page.close()
+    return f"{site.origin}/snapshot.bin"
 
 
 @pytest_asyncio.fixture(loop_scope="session")

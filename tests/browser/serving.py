@@ -38,6 +38,27 @@ class Site:
     requested: list[str] = field(default_factory=list)
 
 
+class Upload:
+    """One body that a page sends and that pages are given."""
+
+    def __init__(self) -> None:
+        self._body = b""
+
+    def take(self, request: BaseHTTPRequestHandler) -> bool:
+        self._body = request.rfile.read(int(request.headers["content-length"]))
+        request.send_response(204)
+        request.end_headers()
+        return True
+
+    def give(self, request: BaseHTTPRequestHandler) -> bool:
+        request.send_response(200)
+        request.send_header("content-length", str(len(self._body)))
+        request.end_headers()
+        with suppress(ConnectionError):  # a page that was closed
+            request.wfile.write(self._body)
+        return True
+
+
 @contextmanager
 def served(folder: Path = DIST) -> Iterator[Site]:
     site = Site("")

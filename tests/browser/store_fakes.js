@@ -1,6 +1,9 @@
 // What the tests of stores share: a model that answers by the request alone, actions that count on the page's side, and
 // ways to kill the worker and to look at what is kept.
 window.S = {
+  /** A snapshot made before: these tests start Python over and over. */
+  snapshot: "off",
+
   /** What was done, over reloads and tabs. */
   log: (line) => localStorage.setItem("log", JSON.stringify([...S.logged(), line])),
   logged: () => JSON.parse(localStorage.getItem("log") ?? "[]"),
@@ -37,7 +40,7 @@ window.S = {
   },
 
   async agent(turns, options = {}) {
-    const fixed = { provider: "fake:test", providers: { fake: S.model(turns) }, actions: [S.note, S.order, S.wait], store: "indexeddb" };
+    const fixed = { provider: "fake:test", providers: { fake: S.model(turns) }, actions: [S.note, S.order, S.wait], store: "indexeddb", snapshot: S.snapshot };
     return Agrun.createRuntime({ ...fixed, ...options });
   },
 

@@ -31,25 +31,26 @@ async def context(browser: Browser) -> AsyncIterator[BrowserContext]:
 
 
 @pytest.fixture
-def tab(context: BrowserContext, site: Site) -> Open:
+def tab(context: BrowserContext, site: Site, snapshot: str) -> Open:
     """Opens a tab of one visitor: all of them share what is kept."""
 
     async def opened() -> Page:
         page = await context.new_page()
-        await load(page, site.origin)
+        await load(page, site.origin, snapshot)
         return page
 
     return opened
 
 
-async def load(page: Page, origin: str) -> None:
+async def load(page: Page, origin: str, snapshot: str) -> None:
     await page.goto(f"{origin}/skills.json")
     await page.add_script_tag(url=f"{origin}/agrun.js")
     await page.evaluate(FAKES)
     await page.evaluate(STORE_FAKES)
+    await page.evaluate("(url) => void (S.snapshot = url)", snapshot)
 
 
-async def test_runs_and_sessions_are_there_after_a_reload(tab: Open, site: Site) -> None:
+async def test_runs_and_sessions_are_there_after_a_reload(tab: Open, site: Site, snapshot: str) -> None:
     page = await tab()
     first = await page.evaluate("""async () => {
         const agent = await S.agent([{text: "Hello Ada."}]);
@@ -61,7 +62,7 @@ async def test_runs_and_sessions_are_there_after_a_reload(tab: Open, site: Site)
     assert first["storage"] == {"kind": "indexeddb", "name": "agrun", "notice": None}
     assert first["kept"]["status"] == "completed"
     assert first["same"], "what is kept is the state of the result"
-    await load(page, site.origin)
+    await load(page, site.origin, snapshot)
     found = await page.evaluate("""async () => {
         const agent = await S.agent([{text: ""}, {text: "You are Ada."}]);
         const before = await agent.runs.list();
@@ -106,11 +107,11 @@ async def test_a_finished_call_is_one_small_put(tab: Open) -> None:
 ASKS = """[{calls: [{name: "order", args: {sku: "A-17"}}]}, {text: "ordered"}]"""
 
 
-async def test_an_approval_is_answered_after_a_reload(tab: Open, site: Site) -> None:
+async def test_an_approval_is_answered_after_a_reload(tab: Open, site: Site, snapshot: str) -> None:
     page = await tab()
     blocked = await page.evaluate(f"S.agent({ASKS}).then((agent) => agent.session('shop').run('order A-17').result)")
     assert blocked["status"] == "blocked"
-    await load(page, site.origin)
+    await load(page, site.origin, snapshot)
     found = await page.evaluate(
         f"""async ([id, approval]) => {{
             const agent = await S.agent({ASKS});
