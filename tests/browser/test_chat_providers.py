@@ -69,6 +69,7 @@ async def test_another_provider_keeps_the_conversation_and_the_key_is_nowhere(de
         window.heard = "";
         for (const name of ["agrun-step", "agrun-result"]) addEventListener(name, (event) => { heard += JSON.stringify(event.detail); });
     }""")
+    python = demo.workers[0]  # another one may be making a snapshot
     async with FakeProviders(script) as model:
         await demo.evaluate(MOUNT, [{"text": "Nice to meet you, Ada."}])
         await ask(demo, "I am Ada.")
@@ -93,7 +94,7 @@ async def test_another_provider_keeps_the_conversation_and_the_key_is_nowhere(de
         assert "Nice to meet you, Ada." in told
         assert KEY not in str(seen.body)
     assert await demo.evaluate(PLACES, KEY) == 0
-    assert len(demo.workers) == 1, "Python stays"
+    assert python in demo.workers, "Python stays"
 
 
 async def test_a_provider_without_a_key_asks_for_one_before_it_is_asked(demo: Page) -> None:

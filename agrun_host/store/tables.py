@@ -1,0 +1,70 @@
+"""The tables. JSON stands in them as ASCII text: PostgreSQL takes neither NUL nor lone surrogates in a text, and JSON
+escapes both.
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+__all__ = ["approvals", "events", "executors", "journal", "metadata", "runs", "sessions", "states"]
+
+metadata = sa.MetaData()
+
+#: one row a run. `drive` counts how often it was set in motion; `revision` rises with each change (compare and set);
+#: `reserved` is above every event number that anybody may have seen
+runs = sa.Table(
+    "agrun_runs",
+    metadata,
+    sa.Column("id", sa.String(200), primary_key=True),
+    sa.Column("session_id", sa.String(200), index=True),
+    sa.Column("status", sa.String(20), nullable=False, index=True),
+    sa.Column("drive", sa.Integer, nullable=False, default=1),
+    sa.Column("decisions", sa.Text),
+    sa.Column("stop", sa.String(20)),
+    sa.Column("result", sa.Text),
+    sa.Column("reserved", sa.BigInteger, nullable=False, default=0),
+    sa.Column("revision", sa.Integer, nullable=False, default=1),
+    sa.Column("created_at", sa.Float, nullable=False),
+    sa.Column("changed_at", sa.Float, nullable=False),
+)
+#: the state from which a run's drive begins
+states = sa.Table(
+    "agrun_states",
+    metadata,
+    sa.Column("run_id", sa.String(200), primary_key=True),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("revision", sa.Integer, nullable=False, default=1),
+)
+#: what finished after a state was saved, where the core's own journal is used (SqlStore)
+journal = sa.Table(
+    "agrun_journal",
+    metadata,
+    sa.Column("run_id", sa.String(200), primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("entry", sa.Text, nullable=False),
+)
+events = sa.Table(
+    "agrun_events",
+    metadata,
+    sa.Column("run_id", sa.String(200), primary_key=True),
+    sa.Column("seq", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("event", sa.Text, nullable=False),
+)
+#: `holder` is the run that has the session's turn
+sessions = sa.Table(
+    "agrun_sessions",
+    metadata,
+    sa.Column("id", sa.String(200), primary_key=True),
+    sa.Column("history", sa.Text, nullable=False, default="[]"),
+    sa.Column("holder", sa.String(200)),
+    sa.Column("revision", sa.Integer, nullable=False, default=1),
+)
+#: approvals that were answered: each counts once
+approvals = sa.Table(
+    "agrun_approvals",
+    metadata,
+    sa.Column("id", sa.String(300), primary_key=True),
+    sa.Column("run_id", sa.String(200), nullable=False, index=True),
+)
+#: processes that drive runs; one that lives holds a lock of its name
+executors = sa.Table("agrun_executors", metadata, sa.Column("id", sa.String(200), primary_key=True))
