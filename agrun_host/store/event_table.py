@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -33,7 +33,7 @@ class EventTable:
         self._written: asyncio.Future[None] | None = None
         self._writing = asyncio.Lock()
 
-    async def append(self, run_id: str, events: list[Mapping[str, Any]], reserved: int | None = None) -> None:
+    async def append(self, run_id: str, events: Sequence[Mapping[str, Any]], reserved: int | None = None) -> None:
         """Keeps these events, and raises the bound of the run's numbers to `reserved`; once it returns they are kept.
         An event whose number is there already is that one."""
         self._rows += [{"run_id": run_id, "seq": event["seq"], "event": json.dumps(event)} for event in events]

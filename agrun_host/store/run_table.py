@@ -76,9 +76,11 @@ class RunTable:
         async with self._database.transaction() as connection:
             return [_row(found) for found in await connection.execute(query)]
 
-    async def unfinished(self) -> list[RunRow]:
-        """Runs that are queued or running, the oldest first."""
-        query = _SELECT.where(tables.runs.c.status.in_(_UNFINISHED)).order_by(tables.runs.c.created_at)
+    async def queued(self, for_seconds: float) -> list[RunRow]:
+        """Runs that have been waiting for so long to be begun, the oldest first."""
+        runs = tables.runs
+        query = _SELECT.where(runs.c.status == "queued", runs.c.changed_at <= time.time() - for_seconds)
+        query = query.order_by(runs.c.created_at)
         async with self._database.transaction() as connection:
             return [_row(found) for found in await connection.execute(query)]
 
@@ -142,6 +144,12 @@ class RunTable:
             if not changed.rowcount:
                 raise StateConflict(f"run {row.id!r} was moved on by somebody else", hint="Look at it again.")
             return _row((await connection.execute(_SELECT.where(runs.c.id == row.id))).one())
+
+    async def is_used(self, approval_id: str) -> bool:
+        """Was this approval answered?"""
+        query = sa.select(tables.approvals.c.id).where(tables.approvals.c.id == approval_id)
+        async with self._database.transaction() as connection:
+            return (await connection.execute(query)).first() is not None
 
     async def ask_stop(self, run_id: str, how: str) -> None:
         """Whoever drives the run is to stop it; "now" is not taken back by a later "after_step"."""

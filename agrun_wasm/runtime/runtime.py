@@ -225,6 +225,12 @@ class Runtime:
     def _compose(self, loaded: tuple[Skill, ...]) -> Surface:
         return compose_surface(self.config, HostParts(self._fetch, self.clock, self._adapters, loaded))
 
+    def first_state(self, asked: RunInput, session: str | None = None, run_id: str | None = None) -> RunState:
+        """The state that a run begins from, for a host that keeps it before anything moves: `stream_resume` drives it,
+        here or wherever it was brought to."""
+        state = self.new_state(asked, session or self._ids.new("session"), [])
+        return state if run_id is None else state.model_copy(update={"run_id": run_id})
+
     def new_state(self, asked: RunInput, session_id: str, history: list[PastTurn]) -> RunState:
         return RunState(
             run_id=self._ids.new("run"),

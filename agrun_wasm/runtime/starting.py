@@ -99,7 +99,8 @@ class ResumedRun:
         resolutions = check_answers(state, self._decisions, runtime.clock.now())
         check_resumable(state)
         extend_budgets(state, self._extend, priced=runtime.has_price)
-        self._interrupted = state.status == "running"
+        # A state that has told nothing yet is a run's beginning, whoever begins it (Runtime.first_state).
+        self._interrupted = bool(state.journal) or (state.status == "running" and bool(state.steps))
         _reopen(state)
         resolve(state, resolutions)
         await self._use([resolution.approval.approval_id for resolution in resolutions], state)

@@ -1,0 +1,102 @@
+"""DBOS in this process: one instance at a time, one kind of workflow, quiet.
+
+A workflow is one drive of a run, under the id `<run id>:<number of the drive>`. Must not know: the core, how a drive is
+done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from dbos import DBOS, DBOSConfig, Queue, SetWorkflowID
+
+from agrun_host.durable.serializer import JsonSerializer
+from agrun_host.store.database import Database
+
+__all__ = ["Engine"]
+
+#: of the journal's form: a newer one would not find what an older one has recorded
+JOURNAL_VERSION = "agrun-journal-1"
+#: how often the shared queue is looked at for drives that another process had no room for
+_POLL_S = 0.2
+_NAME = "agrun"
+
+Execute = Callable[[str, int], Awaitable[None]]
+
+#: who executes a workflow: set by the one engine that is open
+_execute: Execute | None = None
+
+
+@DBOS.workflow(name="agrun-drive", max_recovery_attempts=None)
+async def _drive(run_id: str, number: int) -> None:
+    if _execute is None:
+        raise RuntimeError("no engine is open")
+    await _execute(run_id, number)
+
+
+class Engine:
+    """The open engine. Workflows are executed in the event loop that opened it, `limit` at a time."""
+
+    def __init__(self, database: Database, executor_id: str, limit: int) -> None:
+        self._config: DBOSConfig = {
+            "name": _NAME,
+            "system_database_url": database.engine_url,
+            "executor_id": executor_id,
+            "application_version": JOURNAL_VERSION,
+            "serializer": JsonSerializer(),
+            "log_level": "CRITICAL",
+            "enable_otlp": False,
+            "notification_listener_polling_interval_sec": 1.0,
+        }
+        self._limit = limit
+        self._queue: Queue | None = None
+
+    async def open(self, execute: Execute) -> None:
+        """Launches DBOS; drives of this executor that had not ended are executed again."""
+        global _execute
+        if _execute is not None:
+            raise RuntimeError("another engine is open in this process")
+        _execute = execute
+        DBOS(config=self._config)
+        DBOS.launch()
+        self._queue = await DBOS.register_queue_async(
+            _NAME, worker_concurrency=self._limit, polling_interval_sec=_POLL_S, on_conflict="always_update"
+        )
+
+    async def close(self) -> None:
+        """Ends DBOS. What was being executed stays unfinished in the database, for whoever goes on with it."""
+        global _execute
+        _execute = None
+        await asyncio.to_thread(DBOS.destroy)
+
+    async def start(self, run_id: str, number: int, *, here: bool) -> None:
+        """Starts a drive, once, in this process; not `here`: in the first one that has room."""
+        queue = self._queue
+        if queue is None:
+            raise RuntimeError("the engine is not open")
+
+        async def started() -> None:
+            with SetWorkflowID(workflow_id(run_id, number)):
+                if here:
+                    await DBOS.start_workflow_async(_drive, run_id, number)
+                else:
+                    await queue.enqueue_async(_drive, run_id, number)
+
+        # In a context of its own: a workflow must not be the child of one that happens to be executed.
+        await asyncio.create_task(started(), context=contextvars.Context())
+
+    async def knows(self, run_id: str, number: int) -> bool:
+        """Was this drive started?"""
+        return await DBOS.get_workflow_status_async(workflow_id(run_id, number)) is not None
+
+    async def take_over(self, executor_id: str) -> int:
+        """Goes on with what an executor that is dead had not ended; how many drives that were."""
+        taken: list[Any] = await asyncio.to_thread(DBOS._recover_pending_workflows, [executor_id])
+        return len(taken)
+
+
+def workflow_id(run_id: str, number: int) -> str:
+    return f"{run_id}:{number}"

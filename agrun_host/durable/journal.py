@@ -1,0 +1,73 @@
+"""The core's Journal port over DBOS: what a finished call gave is a step of the run's workflow, named by its key.
+
+DBOS numbers a workflow's steps in the order they are recorded in, and takes a name at its old number only. Calls of a
+plan end in another order when they are replayed. So nothing is looked up by number here: what was recorded is read
+once, when the workflow begins, and found by its name; what is new goes to the numbers after. Must not know: runs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from dbos import DBOS
+
+__all__ = ["DbosJournal", "WorkflowJournal"]
+
+_current: contextvars.ContextVar[WorkflowJournal] = contextvars.ContextVar("agrun_journal")
+
+
+class WorkflowJournal:
+    """The steps of the workflow that is being executed."""
+
+    def __init__(self, recorded: dict[str, Any], lost: Callable[[], object]) -> None:
+        self._recorded = recorded
+        self._lost = lost
+
+    @classmethod
+    async def begin(cls, workflow_id: str, lost: Callable[[], object]) -> WorkflowJournal:
+        """Reads what was recorded, and is the journal of every call that is made from here on in this task.
+
+        `lost` is called when a step cannot be recorded: somebody else executes the workflow now.
+        """
+
+        async def read() -> list[Any]:
+            return list(await DBOS.list_workflow_steps_async(workflow_id))
+
+        # In a context of its own, where DBOS sees no workflow: within one it would record the list as a step.
+        steps = await asyncio.create_task(read(), context=contextvars.Context())
+        for _ in range(max((step["function_id"] for step in steps), default=0)):
+            DBOS.reserve_step()
+        journal = cls({step["function_name"]: step["output"] for step in steps}, lost)
+        _current.set(journal)
+        return journal
+
+    @property
+    def replays(self) -> bool:
+        """Was anything recorded before?"""
+        return bool(self._recorded)
+
+    async def once(self, key: str, call: Callable[[], Awaitable[Any]]) -> Any:
+        if key in self._recorded:
+            return self._recorded[key]["value"]
+        # Called before the step begins: DBOS would record an exception too, and the core makes such a call again.
+        value = await call()
+
+        async def given() -> Any:
+            return {"value": value}
+
+        try:
+            await DBOS.run_step_async({"name": key}, given)
+        except Exception:
+            self._lost()
+            raise
+        return value
+
+
+class DbosJournal:
+    """The Journal port of a runtime whose runs are workflows, each with its own journal."""
+
+    async def once(self, key: str, call: Callable[[], Awaitable[Any]]) -> Any:
+        return await _current.get().once(key, call)
