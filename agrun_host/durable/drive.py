@@ -57,8 +57,9 @@ class Drive:
             self.stop(row.stop)
         session = row.session_id
         if session is not None:
-            await self._take_turn(session)
-            if self._number == 1 and not state["steps"]:
+            if not await self._take_turn(session):
+                state["sessionId"] = self._run_id  # it does not wait for the runtime's turn of that session either
+            elif self._number == 1 and not state["steps"]:
                 state["history"] = await self._places.sessions.history(session)
         await self._take_over(row, state)
         live = self.live = LiveRun(self._run_id, self._places.events, row.reserved)
@@ -72,14 +73,18 @@ class Drive:
             raise
         live.end_readers()
 
-    async def _take_turn(self, session: str) -> None:
-        """Runs of one session never overlap. The turn is the run's, whichever process drives it."""
+    async def _take_turn(self, session: str) -> bool:
+        """Runs of one session never overlap. The turn is the run's, whichever process drives it.
+
+        False: it was stopped meanwhile; it ends without having begun, and leaves nothing in the session.
+        """
         wait = _TURN_FIRST_S
         while not await self._places.sessions.take_turn(session, self._run_id):
-            if self._stop:  # it ends without having begun, and leaves nothing in the session
-                return
+            if self._stop:
+                return False
             await asyncio.sleep(wait)
             wait = min(wait * 1.5, _TURN_MOST_S)
+        return True
 
     async def _take_over(self, row: RunRow, state: dict[str, Any]) -> None:
         """What was announced of this drive before its process died is part of the state it begins with."""
@@ -117,7 +122,7 @@ class Drive:
         return self._runtime.stream_resume(state, decisions, extend=given.get("extend"))
 
     async def _close(self, row: RunRow, result: RunResult) -> None:
-        shown = result.to_json()
+        shown = {**result.to_json(), "sessionId": row.session_id or result.session_id}
         state = shown.pop("state", None)
         seq = row.reserved if not state else state["seq"]
         if row.session_id is not None:

@@ -31,6 +31,8 @@ class LiveRun:
         self._run_id = run_id
         self._events = events
         self._reserved = reserved
+        #: the number that was shown last, by this drive or an earlier one
+        self._shown = reserved
         self._new: list[RunEvent] = []
         self._wake = asyncio.Event()
         self._deltas: list[dict[str, Any]] = []
@@ -86,6 +88,7 @@ class LiveRun:
                 wait = min(wait * 2, _RETRY_MOST_S)
 
     def _show(self, event: dict[str, Any]) -> None:
+        self._shown = event["seq"]
         if event["type"] in DELTA_TYPES:
             self._deltas.append(event)
         else:
@@ -99,26 +102,37 @@ class LiveRun:
         self._readers.add(reader)
         try:
             while True:
-                while page := await self._events.read(self._run_id, after):
-                    for event in page:
-                        after = event["seq"]
-                        yield event
+                async for event in self._kept(after, self._shown):
+                    after = event["seq"]
+                    yield event
                 async for event in reader.read():
                     if event["seq"] > after:
                         after = event["seq"]
                         yield event
                 if not reader.lagged:
                     return
-                reader.lagged = False
+                reader.begin(self._deltas)
         finally:
             self._readers.discard(reader)
+
+    async def _kept(self, after: int, last: int) -> AsyncIterator[dict[str, Any]]:
+        """Up to `last`: what came later waits in the reader, with the deltas before it."""
+        while page := await self._events.read(self._run_id, after):
+            for event in page:
+                after = event["seq"]
+                if after > last:
+                    return
+                yield event
 
 
 class _Reader:
     def __init__(self, events: list[dict[str, Any]]) -> None:
-        self._events = deque(events)
         self._wake = asyncio.Event()
         self._ended = False
+        self.begin(events)
+
+    def begin(self, events: list[dict[str, Any]]) -> None:
+        self._events = deque(events)
         self.lagged = False
 
     def push(self, event: dict[str, Any]) -> None:

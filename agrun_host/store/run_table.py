@@ -170,7 +170,7 @@ class RunTable:
         runs = tables.runs
         query = sa.select(runs.c.id, runs.c.stop).where(runs.c.id.in_(list(run_ids)), runs.c.stop.is_not(None))
         async with self._database.transaction() as connection:
-            return dict((await connection.execute(query)).tuples().all())
+            return {run_id: how for run_id, how in (await connection.execute(query)).all()}  # noqa: C416 (rows, not pairs)
 
     async def state(self, run_id: str) -> dict[str, Any]:
         async with self._database.transaction() as connection:

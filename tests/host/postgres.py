@@ -67,14 +67,26 @@ def running() -> Iterator[Postgres]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     data = folder / "data"
-    command = [program / "initdb", "-D", data, "-U", "tests", "-A", "trust", "-N", "--no-locale", "-E", "UTF8"]
+    command: list[str | Path] = [
+        program / "initdb",
+        "-D",
+        data,
+        "-U",
+        "tests",
+        "-A",
+        "trust",
+        "-N",
+        "--no-locale",
+        "-E",
+        "UTF8",
+    ]
     subprocess.run(command, check=True, capture_output=True, user=user, cwd=folder, env={**os.environ, "LC_ALL": "C"})
     options = [part for name, value in _OPTIONS.items() for part in ("-c", f"{name}={value}".replace("''", ""))]
     with (folder / "log").open("wb") as log:
         command = [program / "postgres", "-D", data, "-h", "127.0.0.1", "-p", str(port), *options]
         server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=log, user=user, cwd=folder)
     try:
-        ready = [program / "pg_isready", "-h", "127.0.0.1", "-p", str(port), "-t", "1"]
+        ready: list[str | Path] = [program / "pg_isready", "-h", "127.0.0.1", "-p", str(port), "-t", "1"]
         for _ in range(300):
             if subprocess.run(ready, capture_output=True, check=False).returncode == 0:
                 break

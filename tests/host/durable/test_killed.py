@@ -1,4 +1,4 @@
-"""A process is killed at any moment of a run; the next one ends the run, and nothing that had finished is done again."""
+"""A process is killed at any moment of a run; the next one ends the run, and does nothing again that had finished."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ def check_seen(folder: Path, run_id: str, count: int = 6) -> None:
     seen = [json.loads(line) for line in lines(folder / f"seen-{run_id}")]
     numbers = [event["seq"] for event in seen]
     assert numbers == sorted(set(numbers)), "every number once, and rising"
-    steps = [(event["type"], event["cycle"], json.dumps(event["detail"])) for event in seen if "delta" not in event["type"]]
+    steps = [
+        (event["type"], event["cycle"], json.dumps(event["detail"])) for event in seen if "delta" not in event["type"]
+    ]
     assert [step for step, times in Counter(steps).items() if times > 1] == []
     kinds = Counter(kind for kind, _, _ in steps)
     assert kinds["run-started"] == kinds["run-completed"] == 1
