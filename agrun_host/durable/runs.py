@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import socket
 from collections.abc import AsyncIterator, Mapping
@@ -20,7 +21,7 @@ from agrun_host.durable.fleet import Fleet
 from agrun_host.durable.journal import DbosJournal, WorkflowJournal
 from agrun_host.durable.places import Places
 from agrun_host.runs import NoSuchRun, RunView
-from agrun_host.store.database import Database, DatabaseUnavailable
+from agrun_host.store.database import Database
 from agrun_host.store.run_table import RunRow
 from agrun_wasm.contracts.errors import ApprovalInvalid, StateConflict, StateInvalid
 from agrun_wasm.loop.budget import extend_budgets
@@ -31,6 +32,8 @@ from agrun_wasm.session.approvals import check_answers
 from agrun_wasm.session.saved import load_state, save_state
 
 __all__ = ["DurableRuns"]
+
+_log = logging.getLogger(__name__)
 
 #: drives of this process at once; what comes beyond waits in the queue that the fleet shares
 LIMIT = 1_000
@@ -219,12 +222,14 @@ class DurableRuns:
     async def _look_again(self) -> None:
         while True:
             await asyncio.sleep(LOOK_S)
-            with contextlib.suppress(DatabaseUnavailable, OSError):
+            try:
                 await self._fleet.rejoin()
                 for run_id, how in (await self._places.runs.stops(list(self._drives))).items():
                     if (drive := self._drives.get(run_id)) is not None:
                         drive.stop(how)
                 await self._look(ORPHANED_S)
+            except Exception:  # whatever it was, the next look may go well, and nobody else looks
+                _log.warning("looking after the other processes failed; it is tried again", exc_info=True)
 
     async def _look(self, since: float) -> None:
         """Takes over from the dead, and starts what was asked for by a process that died before it had started it."""

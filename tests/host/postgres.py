@@ -44,14 +44,16 @@ class Postgres:
         return f"postgresql://tests@127.0.0.1:{self.port}/{name}"
 
     def sql(self, statement: str, database: str) -> str:
-        command = [self._program / "psql", "-h", "127.0.0.1", "-p", str(self.port), "-U", "tests", "-d", database]
-        done = subprocess.run([*command, "-Atc", statement], capture_output=True, text=True, check=True)
-        return done.stdout
+        where = ["-h", "127.0.0.1", "-p", str(self.port), "-U", "tests", "-d", database]
+        return self._output("psql", *where, "-Atc", statement)
 
     def dump(self, url: str) -> str:
         """Everything that is in a database, as text."""
-        done = subprocess.run([self._program / "pg_dump", url], capture_output=True, text=True, check=True)
-        return done.stdout
+        return self._output("pg_dump", url)
+
+    def _output(self, program: str, *arguments: str) -> str:
+        command = [str(self._program / program), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 @contextmanager

@@ -21,7 +21,8 @@ def spawn(name: str, folder: Path, url: str) -> subprocess.Popen[bytes]:
     mine = [f"{name}{number}" for number in range(RUNS)]
     told = {"url": url, "folder": str(folder), "executor": name, "start": mine, "runs": [], "stay": True, "pause": 0.1}
     command = [sys.executable, "-m", "tests.host.durable.program", json.dumps(told)]
-    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=(folder / f"{name}.log").open("wb"))
+    with (folder / f"{name}.log").open("wb") as log:
+        return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=log)
 
 
 def until(condition: Callable[[], bool], what: str, seconds: float = 60) -> None:
