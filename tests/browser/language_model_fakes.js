@@ -183,12 +183,14 @@ window.L = {
         if (reply.hang) await new Promise(() => {});
       };
       const source = pieces();
+      let finished = false;
       return new ReadableStream({
-        start: (controller) => stop.addEventListener("abort", () => { L.seen.aborted += 1; controller.error(stop.reason); }),
+        start: (controller) => stop.addEventListener("abort", () => { if (!finished) L.seen.aborted += 1; controller.error(stop.reason); }),
         async pull(controller) {
           try {
             const { done, value } = await source.next();
             if (stop.aborted) return;
+            finished = done;
             if (done) controller.close();
             else controller.enqueue(value);
           } catch (error) {

@@ -239,7 +239,7 @@ export class Runtime {
   /** where runs and sessions are kept; null where they are not, and then runs, sessions, export and import throw */
   readonly storage: StorageStatus | null;
   /** null with another provider than "prompt-api" */
-  readonly model: ModelStatus | null;
+  readonly builtInModel: ModelStatus | null;
   /** has the browser download its model: call it in answer to a click */
   prepareModel(): Promise<void>;
   readonly runs: KeptRuns;

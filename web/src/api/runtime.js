@@ -114,7 +114,7 @@ export class Runtime {
   }
 
   /** How the browser's own model is, with provider "prompt-api"; else null. */
-  get model() {
+  get builtInModel() {
     return this.#model && { ...this.#model.status };
   }
 
