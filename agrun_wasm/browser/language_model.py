@@ -25,4 +25,6 @@ class PagePrompts:
                     yield piece
         except HostError as thrown:
             fields = thrown.fields
-            raise PromptFault(str(fields.get("name") or ""), str(fields.get("message") or ""), fields.get("details")) from None
+            raise PromptFault(
+                str(fields.get("name") or ""), str(fields.get("message") or ""), fields.get("details")
+            ) from None

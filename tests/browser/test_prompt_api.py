@@ -11,9 +11,11 @@ from playwright.async_api import Page, expect
 
 from tests.browser.chat import MOUNT, answered, ask, shot
 from tests.browser.paths import HERE
+from tests.browser.serving import slow_peer
 from tests.browser.test_chat_providers import choose
+from tests.fakes.providers import FakeProviders
 
-FAKE = (HERE / "language_model_fakes.js").read_text(encoding="utf-8")
+FAKE = (HERE / "language_model_fakes.js").read_text(encoding="utf-8") + "; undefined"
 THREADS = ("worker", "page")
 each_thread = pytest.mark.parametrize("thread", THREADS)
 AGENT = """
@@ -83,7 +85,7 @@ async def test_a_whole_run_of_calls_and_an_answer(local: Page, thread: str) -> N
 async def test_prose_of_the_model_is_held_to_a_decision(local: Page, thread: str) -> None:
     result = await local.evaluate(
         """async (thread) => {
-            L.replies = [{text: "Sure! I would say it is five."}, {json: {type: "final", answer: "5"}}];
+            L.replies = [{text: "Sure! I would say it is five."}];
             const agent = await local(thread, {maxSteps: 2});
             const result = await agent.run("2 + 3?");
             await agent.close();
@@ -91,7 +93,7 @@ async def test_prose_of_the_model_is_held_to_a_decision(local: Page, thread: str
         }""",
         thread,
     )
-    assert result["status"] == "completed", result["error"]
+    assert (result["output"]["kind"], result["output"]["text"]) == ("clarification", "held"), result["error"]
     assert result["state"]["loopState"]["invalidDecisions"] == 0
 
 
@@ -276,3 +278,20 @@ async def test_the_dialog_says_why_there_is_no_such_model(demo: Page) -> None:
     await choose(demo, "prompt-api")
     await expect(demo.get_by_role("dialog").get_by_role("alert")).to_contain_text("no language model of its own")
     await demo.keyboard.press("Escape")
+
+
+async def test_a_server_on_this_machine_answers_and_without_cors_the_hint_names_its_setting(page: Page) -> None:
+    ask_it = """async (baseUrl) => {
+        const provider = {name: "openai-compatible", model: "m", baseUrl, retry: {maxRetries: 0}};
+        const agent = await Agrun.createRuntime({provider, snapshot: "off", store: null});
+        const result = await agent.run("hi");
+        await agent.close();
+        return {text: result.output?.text, error: result.error};
+    }"""
+    async with FakeProviders([{"text": "From this machine."}]) as server:
+        assert (await page.evaluate(ask_it, server.url))["text"] == "From this machine."
+    with slow_peer() as peer:
+        peer.allow_origin = False
+        error = (await page.evaluate(ask_it, f"{peer.origin}/v1"))["error"]
+    assert error["code"] == "NETWORK_OR_CORS"
+    assert "OLLAMA_ORIGINS" in error["hint"]
