@@ -190,8 +190,8 @@ def fetch_error(failure: FetchError, *, url: str, platform: str, head_came: bool
 
 _CORS_HINT = "Use a provider that allows calls from web pages, or set `proxyUrl` to a proxy (agrun_host serves one)."
 _LOCAL_HINT = (
-    "Is the server on this machine running? Then let it allow this page's origin, by its setting for allowed origins or "
-    "CORS (for example OLLAMA_ORIGINS of Ollama, a switch of LM Studio), and start it anew."
+    "Is the server on this machine running? Then let it allow this page's origin, by its setting for allowed origins "
+    "or CORS (for example OLLAMA_ORIGINS of Ollama, a switch of LM Studio), and start it anew."
 )
 _CORS = (
     "no response from {host}. The browser does not say why: the server may be unreachable, or it may not allow calls "
