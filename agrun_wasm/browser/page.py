@@ -18,8 +18,11 @@ from agrun_wasm.browser.border import expose, from_text, to_text
 from agrun_wasm.browser.fetch import JsFetch
 from agrun_wasm.browser.host_config import runtime_arguments
 from agrun_wasm.browser.host_functions import HostCalls
+from agrun_wasm.browser.language_model import PagePrompts
 from agrun_wasm.browser.store import PageStore
 from agrun_wasm.contracts.errors import AgrunError, ConfigInvalid, ErrorInfo
+from agrun_wasm.providers.prompt_api import NAME as PROMPT_API
+from agrun_wasm.providers.prompt_api import PromptApi
 
 __all__ = ["Page", "open_page"]
 
@@ -122,6 +125,10 @@ class Page:
         arguments = runtime_arguments(params["config"], self._calls)
         fetch = JsFetch(params.get("proxyUrl"))
         store = PageStore(params["store"], self._calls) if params.get("store") else None
+        if params.get("languageModel"):
+            settings = arguments["provider"].get("settings") if isinstance(arguments["provider"], Mapping) else None
+            own = PromptApi(PagePrompts(params["languageModel"], self._calls), settings)
+            arguments["providers"] = {**arguments.get("providers", {}), PROMPT_API: own}
         self._runtimes[params["runtime"]] = Runtime(**arguments, fetch=fetch, store=store)
         self._fetches[params["runtime"]] = fetch
 

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 from agrun_wasm.actions.definition import Action
 from agrun_wasm.contracts.model import Message, ModelRequest, ToolSpec
 from agrun_wasm.contracts.state import RunState
+from agrun_wasm.planner.decision_schema import decision_schema
+from agrun_wasm.planner.mode import has_native_tools
 from agrun_wasm.planner.projection import DECISION_TOOL_SPECS, tool_spec
 from agrun_wasm.planner.sections import BuiltSection, Moment, build_sections
 from agrun_wasm.planner.surface import Surface
@@ -20,6 +22,8 @@ class PlannerPrompt(NamedTuple):
     sections: list[BuiltSection]
     tools: tuple[ToolSpec, ...]
     offered: list[Action]
+    #: what the reply must fit, for a model without native tools that can be held to a schema
+    response_schema: Mapping[str, Any] | None = None
 
     @property
     def names(self) -> list[str]:
@@ -47,7 +51,8 @@ class PromptBuilder:
         system = "\n\n".join(section.text for section in sections if section.text)
         native = state.planner_mode == "native_tools"
         tools = (*(tool_spec(action) for action in offered), *DECISION_TOOL_SPECS) if native else ()
-        return PlannerPrompt(system, sections, tools, offered)
+        schema = None if native or has_native_tools(self._surface.config) else decision_schema(offered)
+        return PlannerPrompt(system, sections, tools, offered, schema)
 
     def request(
         self, prompt: PlannerPrompt, messages: tuple[Message, ...], settings: Mapping[str, Any]
@@ -59,6 +64,7 @@ class PromptBuilder:
             messages=messages,
             tools=prompt.tools,
             settings=settings,
+            response_schema=prompt.response_schema,
             stable_prefix=min(self._sent, len(messages)),
         )
         self._sent = len(messages)

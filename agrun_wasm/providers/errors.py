@@ -177,7 +177,9 @@ def fetch_error(failure: FetchError, *, url: str, platform: str, head_came: bool
         return ProviderError("PROVIDER_TIMEOUT", f"{what} for {timeout_ms} ms", hint=HINTS["PROVIDER_TIMEOUT"])
     if failure.kind == "network_or_cors" and not head_came:
         if platform == "browser":
-            return ProviderError("NETWORK_OR_CORS", _CORS.format(host=host), hint=_CORS_HINT)
+            return ProviderError(
+                "NETWORK_OR_CORS", _CORS.format(host=host), hint=_LOCAL_HINT if _is_local(host) else _CORS_HINT
+            )
         return ProviderError(
             "NETWORK_OR_CORS", f"no response from {host}: {failure.message}", hint=HINTS["NETWORK_OR_CORS"]
         )
@@ -187,11 +189,19 @@ def fetch_error(failure: FetchError, *, url: str, platform: str, head_came: bool
 
 
 _CORS_HINT = "Use a provider that allows calls from web pages, or set `proxyUrl` to a proxy (agrun_host serves one)."
+_LOCAL_HINT = (
+    "Is the server on this machine running? Then let it allow this page's origin, by its setting for allowed origins "
+    "or CORS (for example OLLAMA_ORIGINS of Ollama, a switch of LM Studio), and start it anew."
+)
 _CORS = (
     "no response from {host}. The browser does not say why: the server may be unreachable, or it may not allow calls "
     "from this page (CORS). Two ways out: a provider that allows calls from web pages, or a proxy (`proxyUrl`, which "
     "agrun_host serves)"
 )
+
+
+def _is_local(host: str) -> bool:
+    return host == "localhost" or host.endswith(".localhost") or host == "::1" or host.startswith("127.")
 
 
 def _error(status: int | None, read: ErrorBody, said: str, wait: float | None) -> ProviderError:

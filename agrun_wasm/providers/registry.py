@@ -97,8 +97,9 @@ def _offline(_config: ProviderConfig, _fetch: Fetch | None, _clock: Clock) -> Mo
 
 def _prompt_api(_config: ProviderConfig, _fetch: Fetch | None, _clock: Clock) -> ModelProvider:
     raise ConfigInvalid(
-        "config: provider 'prompt-api' runs in a page only, on the browser's own model",
-        hint="On a server use another provider, such as openai-compatible with a local baseUrl.",
+        "config: provider 'prompt-api' runs in a page only, on the browser's own model, which `Agrun.createRuntime` of "
+        "agrun.js reaches",
+        hint="Elsewhere use another provider, such as openai-compatible with a local baseUrl.",
     )
 
 

@@ -154,6 +154,11 @@ export interface RuntimeOptions extends Omit<RuntimeConfig, "provider" | "webSea
   store?: "indexeddb" | "memory" | { name: string } | null;
   /** told when the browser keeps nothing for this page, and memory stands in; `notice` is for people */
   onStorage?(status: StorageStatus): void;
+  /**
+   * told how the browser's own model (provider "prompt-api") comes along; `notice` and `hint` are for people. `prepare`,
+   * called in answer to a click, has the browser download it, also while Python is still starting
+   */
+  onModel?(status: ModelStatus, prepare: () => Promise<void>): void;
   /** where requests to other origins are relayed, as `<proxyUrl>?url=<encoded>`; agrun_host serves one */
   proxyUrl?: string;
   /** milliseconds without progress after which a stage of the boot is given up */
@@ -185,6 +190,16 @@ export interface StorageStatus {
   name: string | null;
   /** why nothing outlives this page, where it should have; for people */
   notice: string | null;
+}
+
+/** Of the browser's own model. */
+export interface ModelStatus {
+  availability: "unavailable" | "downloadable" | "downloading" | "available";
+  /** while it is downloaded: a share from 0 to 1 */
+  loaded: number | null;
+  /** null where it can be asked */
+  notice: string | null;
+  hint: string | null;
 }
 
 export interface KeptRun {
@@ -221,8 +236,12 @@ export interface Exported {
 }
 
 export class Runtime {
-  /** where runs and sessions are kept; null where they are not, and then the next four throw */
+  /** where runs and sessions are kept; null where they are not, and then runs, sessions, export and import throw */
   readonly storage: StorageStatus | null;
+  /** null with another provider than "prompt-api" */
+  readonly builtInModel: ModelStatus | null;
+  /** has the browser download its model: call it in answer to a click */
+  prepareModel(): Promise<void>;
   readonly runs: KeptRuns;
   readonly sessions: KeptSessions;
   /** neither keys nor headers are in it */

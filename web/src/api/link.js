@@ -13,6 +13,7 @@ import { loadSkills } from "./options.js";
  * @property {Record<string, any>} config
  * @property {string} [proxyUrl]
  * @property {Record<string, Function> | null} store
+ * @property {Function | null} languageModel streams from the browser's own model
  * @property {((event: import("../boot/stages.js").BootEvent) => void)} [onBoot]
  */
 
@@ -76,7 +77,7 @@ export class Link {
   }
 
   async #open() {
-    const { config, proxyUrl, store, onBoot } = this.#options;
+    const { config, proxyUrl, store, languageModel, onBoot } = this.#options;
     const interpreter = this.#interpreter;
     try {
       if (onBoot) {
@@ -87,7 +88,7 @@ export class Link {
       const [loaded] = await Promise.all([skills, interpreter.ready]);
       const scope = interpreter.channel.functions.scope();
       this.#forget = scope.forget;
-      const params = { runtime: this.id, config: { ...config, skills: loaded }, proxyUrl, store };
+      const params = { runtime: this.id, config: { ...config, skills: loaded }, proxyUrl, store, languageModel };
       await interpreter.channel.request("create", params, scope.reference);
       this.#created = true;
     } finally {

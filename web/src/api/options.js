@@ -1,6 +1,8 @@
 /** What `createRuntime` takes: settings of the page's side, and document 2's RuntimeConfig, which Python checks. */
 
 import { MANIFEST, loadAsset, responseOf } from "../boot/assets.js";
+import { BuiltInModel } from "../model/built_in_model.js";
+import { PROMPT_API } from "../model/status.js";
 import { DEFAULT_NAME, storageAt } from "../store/storage.js";
 import { AgrunError } from "./errors.js";
 
@@ -15,10 +17,11 @@ import { AgrunError } from "./errors.js";
  * @property {(event: import("../boot/stages.js").BootEvent) => void} [onBoot]
  * @property {StoreOption} [store]
  * @property {(status: import("../store/storage.js").StorageStatus) => void} [onStorage] told when the browser keeps nothing
+ * @property {import("../model/built_in_model.js").OnStatus} [onModel] told how the browser's own model comes along
  * @property {string} [proxyUrl] where requests to other origins are relayed, as `<proxyUrl>?url=<encoded>`
  */
 
-const PAGE_OPTIONS = ["assetBase", "thread", "snapshot", "stageTimeouts", "onBoot", "onStorage", "proxyUrl", "store"];
+const PAGE_OPTIONS = ["assetBase", "thread", "snapshot", "stageTimeouts", "onBoot", "onModel", "onStorage", "proxyUrl", "store"];
 const SKILLS = "skills.json";
 
 /**
@@ -69,10 +72,26 @@ export function chosenStorage({ store }, config) {
   });
 }
 
+/**
+ * The browser's own model, where `provider` names it (and not one of the page's own by that name).
+ * @param {PageOptions} page @param {Record<string, any>} config
+ * @returns {BuiltInModel | null}
+ */
+export function chosenModel({ onModel }, config) {
+  if (builtInName(config) !== PROMPT_API) return null;
+  return new BuiltInModel(typeof config.provider === "string" ? {} : config.provider, onModel);
+}
+
 /** @param {Record<string, any>} config */
-function keepsByDefault({ provider, providers }) {
+function keepsByDefault(config) {
+  const name = builtInName(config);
+  return name !== null && !NOTHING_TO_KEEP.includes(name);
+}
+
+/** The provider's name, unless it is one of the page's own. @param {Record<string, any>} config @returns {string | null} */
+function builtInName({ provider, providers }) {
   const name = typeof provider === "string" ? provider.split(":")[0] : provider?.name;
-  return typeof name === "string" && !NOTHING_TO_KEEP.includes(name) && !Object.hasOwn(providers ?? {}, name);
+  return typeof name === "string" && !Object.hasOwn(providers ?? {}, name) ? name : null;
 }
 
 /** @param {unknown} value */

@@ -7,12 +7,13 @@ import { storePort } from "../store/port.js";
 import { Drive } from "./drive.js";
 import { AgrunError } from "./errors.js";
 import { Link } from "./link.js";
-import { chosenStorage, snapshotSetting, splitOptions } from "./options.js";
+import { chosenModel, chosenStorage, snapshotSetting, splitOptions } from "./options.js";
 import { Run } from "./run.js";
 
 /** @typedef {Record<string, any> | string} RunInput a prompt, or `{prompt, system, parts, conversation, requestedCitations}` */
 /** @typedef {"approve" | "deny" | {decision: "approve" | "deny", note?: string}} ApprovalDecision */
 /** @typedef {import("../store/storage.js").Storage} Storage */
+/** @typedef {import("../model/built_in_model.js").BuiltInModel} BuiltInModel */
 
 /** Where this script came from: the default place of the bundle. Set once, by the entry. */
 let defaultBase = "";
@@ -29,6 +30,8 @@ export function setDefaultBase(base) {
 export async function createRuntime(options) {
   const { page, config } = splitOptions(options);
   const storage = chosenStorage(page, config);
+  const model = chosenModel(page, config);
+  await model?.open(); // before anything is downloaded for nothing
   const base = new URL(page.assetBase ?? defaultBase, document.baseURI).href.replace(/\/?$/, "/");
   const link = new Link({
     python: {
@@ -40,13 +43,15 @@ export async function createRuntime(options) {
     config,
     proxyUrl: page.proxyUrl && new URL(page.proxyUrl, document.baseURI).href,
     store: storage && storePort(storage),
+    languageModel: model && ((/** @type {any} */ call, /** @type {any} */ caller) => model.stream(call, caller)),
     onBoot: page.onBoot,
   });
   try {
     await Promise.all([link.opened(), storage?.open()]);
-    return new Runtime(link, storage, page.onStorage);
+    return new Runtime(link, storage, model, page.onStorage);
   } catch (error) {
     await link.close();
+    model?.close();
     throw error;
   }
 }
@@ -64,14 +69,16 @@ export function defineAction(action) {
 export class Runtime {
   #link;
   #storage;
+  #model;
   #onStorage;
   /** @type {Promise<void> | null} */
   #closing = null;
 
-  /** @param {Link} link @param {Storage | null} storage @param {(status: any) => void} [onStorage] */
-  constructor(link, storage, onStorage = () => {}) {
+  /** @param {Link} link @param {Storage | null} storage @param {BuiltInModel | null} model @param {(status: any) => void} [onStorage] */
+  constructor(link, storage, model, onStorage = () => {}) {
     this.#link = link;
     this.#storage = storage;
+    this.#model = model;
     this.#onStorage = onStorage;
     storage?.listeners.add(onStorage);
     if (storage?.status.notice) onStorage(storage.status);
@@ -104,6 +111,17 @@ export class Runtime {
   /** Where runs and sessions are kept, or null where they are not. */
   get storage() {
     return this.#storage && { ...this.#storage.status };
+  }
+
+  /** How the browser's own model is, with provider "prompt-api"; else null. */
+  get builtInModel() {
+    return this.#model && { ...this.#model.status };
+  }
+
+  /** Has the browser download its model: call it in answer to a click. Resolves when the model can be asked. */
+  async prepareModel() {
+    if (this.#model) return this.#model.prepare();
+    throw new AgrunError({ code: "CONFIG_INVALID", message: "prepareModel: this runtime does not use the browser's own model", hint: 'Create it with provider: "prompt-api".' });
   }
 
   /** The runs that are kept. */
@@ -144,7 +162,7 @@ export class Runtime {
   /** Stops its runs and frees what it holds; the last runtime of a page ends Python too. @returns {Promise<void>} */
   close() {
     this.#storage?.listeners.delete(this.#onStorage);
-    this.#closing ??= this.#link.close();
+    this.#closing ??= this.#link.close().finally(() => this.#model?.close());
     return this.#closing;
   }
 

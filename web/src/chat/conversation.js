@@ -7,6 +7,7 @@
 /**
  * @typedef {object} ConversationListener
  * @property {(event: import("../boot/stages.js").BootEvent) => void} onBoot
+ * @property {import("../model/built_in_model.js").OnStatus} onModel
  * @property {(busy: boolean) => void} onBusy
  * @property {(error: any) => void} onBootFailed
  */
@@ -58,7 +59,7 @@ export class Conversation {
    * @param {Record<string, any>} provider
    */
   async use(provider) {
-    const runtime = await this.#api.createRuntime({ ...this.#host.runtimeOptions(), provider, onBoot: this.#listener.onBoot });
+    const runtime = await this.#api.createRuntime(this.#options(provider));
     const before = this.#runtime;
     this.#runtime = Promise.resolve(runtime); // made before the other is closed: Python stays
     this.#chosen = provider;
@@ -108,11 +109,16 @@ export class Conversation {
     if (runtime && runtime !== this.#host.runtime) await runtime.close();
   }
 
+  /** @param {any} provider */
+  #options(provider) {
+    const { onBoot, onModel } = this.#listener;
+    return { ...this.#host.runtimeOptions(), provider, onBoot, onModel };
+  }
+
   /** @returns {Promise<Runtime>} */
   async #create() {
     try {
-      const { onBoot } = this.#listener;
-      return this.#host.runtime ?? (await this.#api.createRuntime({ ...this.#host.runtimeOptions(), provider: this.provider, onBoot }));
+      return this.#host.runtime ?? (await this.#api.createRuntime(this.#options(this.provider)));
     } catch (error) {
       this.#runtime = null;
       this.#listener.onBootFailed(error);

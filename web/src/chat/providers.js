@@ -1,5 +1,7 @@
 /** The providers a person can choose: what each needs, and what is wrong with an entry, in words that say what to do. */
 
+import { PROMPT_API } from "../model/status.js";
+
 /** @typedef {"model" | "baseUrl" | "apiKey"} Field */
 /** @typedef {{name: string, model: string, baseUrl: string, apiKey: string}} Entry */
 /** @typedef {{label: string, fields: Field[], key: "required" | "optional", model: string, keysAt: string, keyForm: RegExp | null, about: string}} ProviderFacts */
@@ -16,6 +18,15 @@ export const PROVIDERS = {
     keysAt: "",
     keyForm: null,
     about: "No key, no network and no language model: it matches requests to the tools here by their descriptions.",
+  },
+  [PROMPT_API]: {
+    label: "This browser's model",
+    fields: [],
+    key: "optional",
+    model: "",
+    keysAt: "",
+    keyForm: null,
+    about: "A small language model inside Chrome or Edge: no key, and nothing leaves this device. It is downloaded once, where you ask for it.",
   },
   openai: { label: "OpenAI", fields: ["model", "apiKey"], key: "required", model: "gpt-5-mini", keysAt: "platform.openai.com/api-keys", keyForm: /^sk-(?!ant-)/, about: "" },
   anthropic: { label: "Anthropic", fields: ["model", "apiKey"], key: "required", model: "claude-sonnet-5", keysAt: "console.anthropic.com/settings/keys", keyForm: /^sk-ant-/, about: "" },

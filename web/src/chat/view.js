@@ -8,6 +8,7 @@ import { el, icon } from "./dom.js";
 import { KeyDialog } from "./key-dialog.js";
 import { Notices } from "./notices.js";
 import panelStyles from "./panels.css";
+import { PROMPT_API } from "../model/status.js";
 import { OFFLINE, PROVIDERS, lacksKey, modelName, providerName } from "./providers.js";
 import { AgentTurn, userTurn } from "./turn.js";
 
@@ -16,6 +17,7 @@ import { AgentTurn, userTurn } from "./turn.js";
 const OFFLINE_REMARK = "This is the offline planner, not a language model: it matches your request to the tools here by their descriptions.";
 const BOOT_NOTICE = "boot";
 const KEY_NOTICE = "key";
+const MODEL_NOTICE = "model";
 
 let sheets = /** @type {CSSStyleSheet[] | null} */ (null);
 
@@ -57,6 +59,7 @@ export class ChatView {
         this.#bootBar.show(event);
         this.#notices.remove(BOOT_NOTICE);
       },
+      onModel: (status, prepare) => this.#showModel(status, prepare),
       onBusy: (busy) => this.#showBusy(busy),
       onBootFailed: (error) => this.#showBootFailure(error),
     });
@@ -193,6 +196,7 @@ export class ChatView {
     this.#provider.setAttribute("aria-label", `Provider: ${this.#providerText.textContent}. Change`);
     this.#remark.textContent = name === OFFLINE ? OFFLINE_REMARK : "";
     this.#remark.hidden = name !== OFFLINE;
+    if (name !== PROMPT_API) this.#notices.remove(MODEL_NOTICE);
     if (!this.#lacksKey()) return this.#notices.remove(KEY_NOTICE);
     const action = { label: "Enter a key", run: () => this.#chooseProvider() };
     this.#notices.show(`${label} needs a key. It stays in this page's memory.`, { id: KEY_NOTICE, action });
@@ -209,6 +213,21 @@ export class ChatView {
   #showBusy(busy) {
     this.#composer.showBusy(busy);
     this.#provider.disabled = busy;
+  }
+
+  /** The browser's own model: its download begins with the person's click. @type {import("../model/built_in_model.js").OnStatus} */
+  #showModel = ({ availability, loaded, notice, hint }, prepare) => {
+    if (!notice || availability === "unavailable") return this.#notices.remove(MODEL_NOTICE); // then no runtime is made, which says it
+    const isIdle = availability === "downloadable" || loaded === null;
+    const download = () => void prepare().catch((/** @type {Error} */ { message }) => this.#showNoModel(message, download));
+    const action = isIdle ? { label: "Download it", run: download } : undefined;
+    this.#notices.show(notice, { id: MODEL_NOTICE, hint: hint ?? undefined, action, dismissable: isIdle });
+    return undefined;
+  };
+
+  /** @param {string} message @param {() => void} download */
+  #showNoModel(message, download) {
+    this.#notices.show(`The browser's model could not be downloaded: ${message}`, { id: MODEL_NOTICE, kind: "error", action: { label: "Try again", run: download } });
   }
 
   /** @param {{message: string, hint?: string, code?: string}} error */
