@@ -105,7 +105,7 @@ async def test_a_result_that_waits_says_what_to_call_and_that_call_goes_on() -> 
     ("replies", "keys"),
     [
         ([calls(("ask_clarification", {"question": "Which?"})), {"text": "done"}], {}),
-        ([calls(("add", {"a": 1, "b": 1})), {"text": "done"}], {"max_steps": 1}),
+        ([calls(("add", {"a": 1, "b": 1})), {"text": "done"}], {"max_steps": 1, "finalize_on_exhaustion": False}),
     ],
     ids=["a question", "no steps left"],
 )
