@@ -11,6 +11,7 @@ from playwright.async_api import Browser, Page
 
 from tests.browser.notebook_site import build_notebook_site
 from tests.browser.serving import DIST, Site, SlowPeer, served
+from tests.fakes.providers import FakeProviders
 
 BOOT = """async ([loader, options]) => {
   const { loadPyodide } = await import(loader);
@@ -102,6 +103,30 @@ None
     assert await notebook.locator("main script").count() == 0
 
 
+async def test_a_streamed_answer_of_a_model_is_streamed_into_the_cell(notebook: Page) -> None:
+    replies: list[dict[str, Any]] = [
+        {"toolCalls": [{"id": "k1", "name": "add", "args": {"a": 2, "b": 3}}]},
+        {"text": "Fünf 🌊", "split": "every_byte"},
+    ]
+    async with FakeProviders(replies) as server:
+        pieces, text = await cell(
+            notebook,
+            f"""
+provider = {{"name": "openai", "model": "m", "baseUrl": "{server.url}", "apiKey": "sk-notebook"}}
+runtime = Runtime(provider=provider, actions=[add])
+pieces = []
+async with runtime.stream("2 + 3?") as run:
+    async for event in run:
+        if event.type == "text-delta":
+            pieces.append(event.detail["text"])
+    result = await run.result()
+[pieces, result.text]
+""",
+        )
+    assert text == "Fünf 🌊"
+    assert "".join(pieces) == text
+
+
 async def test_a_run_that_is_stopped_closes_its_connection(notebook: Page, peer: SlowPeer) -> None:
     status = await cell(
         notebook,
@@ -130,10 +155,13 @@ async def test_load_package_by_our_lock_file_needs_no_other_server(browser: Brow
     page.on("request", lambda request: None if request.url.startswith(site.origin) else foreign.append(request.url))
     await page.goto(f"{site.origin}/licenses.txt")
     (loader,) = DIST.glob("pyodide-*/pyodide.mjs")
-    await page.evaluate(BOOT, [f"/{loader.relative_to(DIST).as_posix()}", {"lockFileURL": "/pyodide-lock.json"}])
+    await page.evaluate(
+        BOOT, [f"/{loader.relative_to(DIST).as_posix()}", {"lockFileURL": f"{site.origin}/pyodide-lock.json"}]
+    )
     await page.evaluate("pyodide.loadPackage('agrun-wasm')")
     text = await cell(
-        page, "from agrun_wasm import Runtime\n(await Runtime(provider='offline').run('How are you?')).status"
+        page,
+        "import jsonschema, rpds\nfrom agrun_wasm import Runtime\n(await Runtime(provider='offline').run('How are you?')).status",
     )
     assert text in ("completed", "blocked")
     assert foreign == []

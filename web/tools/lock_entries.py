@@ -19,7 +19,9 @@ RPDS_VERSION = "0.30.0"
 def write_rpds(folder: str, module: str) -> None:
     """A wheel named rpds-py whose one module, of the text `module`, is the pure stand-in; the same bytes every time."""
     info = f"rpds_py-{RPDS_VERSION}.dist-info"
-    metadata = f"Metadata-Version: 2.1\nName: rpds-py\nVersion: {RPDS_VERSION}\nRequires-Dist: pyrsistent-as-rpds-py\n"
+    needs = ("pyrsistent-as-rpds-py", "pyrsistent")  # the second is but an extra of the first
+    headers = ["Metadata-Version: 2.1", "Name: rpds-py", f"Version: {RPDS_VERSION}"]
+    metadata = "\n".join([*headers, *(f"Requires-Dist: {name}" for name in needs)]) + "\n"
     files = {
         "rpds.py": module,
         f"{info}/METADATA": metadata,
