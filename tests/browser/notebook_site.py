@@ -20,6 +20,7 @@ from build_tasks.products import BUILD, PYODIDE_TAGS
 from tests.browser.serving import DIST, ROOT
 
 PYODIDE = ROOT / "web" / "node_modules" / "pyodide"
+PYSCRIPT = PYODIDE.parent / "@pyscript" / "core" / "dist"
 PINS = ROOT / "requirements" / "notebook.txt"
 CACHE = BUILD / "notebook-wheels"
 #: what of our dependencies Pyodide does not bring
@@ -30,7 +31,7 @@ FROM_PAGE += ("rpds_py", "ruamel_yaml", "annotated_types", "typing_extensions", 
 
 
 def build_notebook_site(folder: Path) -> None:
-    """Writes `/pyodide/` (with its lock file), `/packages/` and `/simple/` under the folder, and an empty page."""
+    """Writes `/pyodide/` (with its lock file), `/pyscript/`, `/packages/`, `/simple/` and an empty page under the folder."""
     own = folder / "own"
     own.mkdir()
     for wheel in _pinned_wheels():
@@ -41,6 +42,7 @@ def build_notebook_site(folder: Path) -> None:
     lock["packages"].update(json.loads(lock_entries().entries(str(own), "../own/")))
     (folder / "pyodide" / "pyodide-lock.json").write_text(json.dumps(lock), encoding="utf-8")
     (folder / "index.html").write_text("<!doctype html><title>notebook</title><main></main>", encoding="utf-8")
+    shutil.copytree(PYSCRIPT, folder / "pyscript", ignore=shutil.ignore_patterns("*.map"))
     packages = folder / "packages"
     packages.mkdir()
     _copy_named(FROM_INDEX, packages)
