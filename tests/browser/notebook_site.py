@@ -31,7 +31,7 @@ FROM_PAGE += ("rpds_py", "ruamel_yaml", "annotated_types", "typing_extensions", 
 
 
 def build_notebook_site(folder: Path) -> None:
-    """Writes `/pyodide/` (with its lock file), `/pyscript/`, `/packages/`, `/simple/` and an empty page under the folder."""
+    """Writes an empty page, `/pyodide/` (with its lock file), `/pyscript/`, `/packages/` and `/simple/` to the folder."""
     own = folder / "own"
     own.mkdir()
     for wheel in _pinned_wheels():

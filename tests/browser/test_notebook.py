@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, Page
 
 from tests.browser.notebook_site import build_notebook_site
-from tests.browser.serving import DIST, Site, SlowPeer, served
+from tests.browser.serving import DIST, ROOT, Site, SlowPeer, served
 from tests.fakes.providers import FakeProviders
 
 BOOT = """async ([loader, options]) => {
@@ -127,6 +128,29 @@ async with runtime.stream("2 + 3?") as run:
     assert "".join(pieces) == text
 
 
+def blocks(name: str, language: str) -> list[str]:
+    """The code of a document of the repository."""
+    return re.findall(rf"```{language}\n(.*?)```", (ROOT / name).read_text(encoding="utf-8"), re.DOTALL)
+
+
+async def test_the_cells_of_the_document_on_notebooks_run_one_after_another(notebook: Page) -> None:
+    install, run, watch = blocks("docs/notebooks.md", "python")
+    await cell(notebook, install)
+    assert "5" in await cell(notebook, f"{run}\nresult.text")
+    assert "9" in await cell(notebook, f"{watch}\nresult.text")
+
+
+async def test_the_notebook_example_of_the_readme_runs(notebook: Page) -> None:
+    (example,) = [block for block in blocks("README.md", "python") if block.endswith("\nresult.text\n")]
+    replies: list[dict[str, Any]] = [
+        {"toolCalls": [{"id": "k1", "name": "add", "args": {"a": 2, "b": 3}}]},
+        {"text": "Five."},
+    ]
+    async with FakeProviders(replies) as server:
+        here = example.replace('"apiKey": key', f'"apiKey": "sk-notebook", "baseUrl": "{server.url}"')
+        assert await cell(notebook, here) == "Five."
+
+
 async def test_a_run_that_is_stopped_closes_its_connection(notebook: Page, peer: SlowPeer) -> None:
     status = await cell(
         notebook,
@@ -161,7 +185,8 @@ async def test_load_package_by_our_lock_file_needs_no_other_server(browser: Brow
     await page.evaluate("pyodide.loadPackage('agrun-wasm')")
     text = await cell(
         page,
-        "import jsonschema, rpds\nfrom agrun_wasm import Runtime\n(await Runtime(provider='offline').run('How are you?')).status",
+        "import jsonschema, rpds\nfrom agrun_wasm import Runtime\n"
+        "(await Runtime(provider='offline').run('How are you?')).status",
     )
     assert text in ("completed", "blocked")
     assert foreign == []
