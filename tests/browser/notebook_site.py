@@ -1,7 +1,7 @@
 """A site as a notebook sees it: Pyodide with its own packages, and an index that has agrun-wasm.
 
 Pyodide's own wheels are published by Pyodide alone; wheels of the same packages stand for them, under its lock file
-(requirements/notebook.txt says which). What Pyodide does not bring lies in the index (PEP 503), as on PyPI.
+(requirements-notebook.txt says which). What Pyodide does not bring lies in the index (PEP 503), as on PyPI.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.browser.serving import DIST, ROOT
 
 PYODIDE = ROOT / "web" / "node_modules" / "pyodide"
 PYSCRIPT = PYODIDE.parent / "@pyscript" / "core" / "dist"
-PINS = ROOT / "requirements" / "notebook.txt"
+PINS = ROOT / "tests" / "browser" / "requirements-notebook.txt"
 CACHE = BUILD / "notebook-wheels"
 #: what of our dependencies Pyodide does not bring
 FROM_INDEX = ("agrun_wasm", "justhtml", "markdown_it_py", "mdurl")
@@ -31,7 +31,7 @@ FROM_PAGE += ("rpds_py", "ruamel_yaml", "annotated_types", "typing_extensions", 
 
 
 def build_notebook_site(folder: Path) -> None:
-    """Writes an empty page, `/pyodide/` (with its lock file), `/pyscript/`, `/packages/` and `/simple/` to the folder."""
+    """Writes an empty page, `/pyodide/` and its lock file, `/pyscript/`, `/packages/`, `/simple/` to the folder."""
     own = folder / "own"
     own.mkdir()
     for wheel in _pinned_wheels():
