@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -51,6 +52,9 @@ class CycleRecord(Contract):
 class RunResult(Contract):
     """How a run ended. `state` is the exportable run state (2.5), JSON without secrets; it resumes the run."""
 
+    #: how a notebook shows a result, by media type; the runtime, which owns that view, puts it here
+    shown_by: ClassVar[Callable[[RunResult], dict[str, str]] | None] = None
+
     schema_version: Literal[1] = 1
     run_id: str
     session_id: str
@@ -74,3 +78,8 @@ class RunResult(Contract):
     def approvals(self) -> list[dict[str, Any]]:
         """The approvals that the run waits for (2.5), empty where it waits for none."""
         return list((self.output or {}).get("approvals") or [])
+
+    def _repr_mimebundle_(self, **_filters: Any) -> dict[str, str]:
+        """The result in a notebook: `text/html`, `text/markdown` and `text/plain`."""
+        show = RunResult.shown_by
+        return {"text/plain": repr(self)} if show is None else show(self)

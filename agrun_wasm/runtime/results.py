@@ -26,3 +26,13 @@ def result_of(state: RunState) -> RunResult:
         diagnostics=dict(state.diagnostics),
         state=save_state(state),
     )
+
+
+def show_result(result: RunResult) -> dict[str, str]:
+    """The result as a notebook shows it, by media type. The view is imported by whoever looks."""
+    from agrun_wasm.runtime.rich_view import view_of_result
+
+    return view_of_result(result).mimebundle()
+
+
+RunResult.shown_by = staticmethod(show_result)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
 
 from agrun_wasm.contracts.errors import ConfigInvalid
 from agrun_wasm.contracts.events import DELTA_TYPES, RunEvent
@@ -31,6 +32,16 @@ class EventLog:
         self._kept.append(event)
         for reader in self._readers:
             reader.push(event)
+
+    def text_so_far(self) -> str:
+        """What the model has said of an answer in the step in progress."""
+        said: list[str] = []
+        for event in self._kept[len(self._kept) - self._deltas :]:
+            if event.type == "answer-superseded":
+                said.clear()
+            elif event.type == "text-delta":
+                said.append(str(event.detail.get("text") or ""))
+        return "".join(said)
 
     def close(self) -> None:
         self.closed = True
@@ -90,6 +101,7 @@ class Run:
         self._finish = finish
         self._leave = leave
         self._before = tuple(context.state.steps)
+        self._displays: list[asyncio.Task[None]] = []  # an event loop keeps no task alive by itself
         self._task: asyncio.Task[RunResult] = asyncio.ensure_future(self._drive(drive))
 
     @property
@@ -124,6 +136,22 @@ class Run:
                 yield event
         async for event in self._log.read(after):
             yield event
+
+    def _repr_mimebundle_(self, **_filters: Any) -> dict[str, str]:
+        """The run as it stands, in a notebook or a page that shows values: HTML, Markdown and plain text."""
+        from agrun_wasm.runtime.rich_view import view_of_state
+
+        return view_of_state(self._context.state, self._log.text_so_far()).mimebundle()
+
+    def _ipython_display_(self) -> None:
+        """`display(run)` under IPython: the same view, brought up to date while the run goes on."""
+        from agrun_wasm.runtime.live_view import follow, open_display
+
+        display = open_display(self)
+        if display is None:
+            raise NotImplementedError("display(run): IPython is not there; `run._repr_mimebundle_()` gives the view")
+        if not self._log.closed:
+            self._displays.append(asyncio.ensure_future(follow(self, display, self._context.ports.clock)))
 
     def stop(self, how: StopHow = "now") -> None:
         """`now` cancels the call in flight on the wire; `after_step` lets actions in progress finish (2.1)."""

@@ -1,11 +1,10 @@
-/** What dist/ takes over from elsewhere: Pyodide, the skills, the page, our wheel for those who bring their own Pyodide. */
+/** What dist/ takes over from elsewhere: Pyodide, the skills, the page; a lock file for those who bring their own Pyodide. */
 
-import { createHash } from "node:crypto";
 import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 
 /** @typedef {import("./paths.js").Paths} Paths */
 
-const PYODIDE_FILES = ["pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip"];
+const PYODIDE_FILES = ["pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip"];
 const LOCK = "pyodide-lock.json";
 
 /** @param {Paths} paths */
@@ -60,31 +59,14 @@ function textsOf(folder) {
 }
 
 /**
- * Our wheel, and a lock file for `loadPyodide({lockFileURL})` in which it stands beside Pyodide's own packages. Those
- * keep lying where Pyodide publishes them.
- * @param {Paths} paths
+ * A lock file for `loadPyodide({lockFileURL})`, in which our wheel and all that it needs stand beside Pyodide's own
+ * packages. Ours lie in dist/ and stand for Pyodide's of the same name; the others keep lying where Pyodide publishes them.
+ * @param {Paths} paths @param {Record<string, any>} entries of the wheels in dist/
  */
-export async function copyWheel(paths) {
-  const wheels = `${paths.root}dist/wheels`;
-  const name = existsSync(wheels) ? readdirSync(wheels).find((file) => file.startsWith("agrun_wasm-")) : undefined;
-  if (!name) return;
-  copyFileSync(`${wheels}/${name}`, `${paths.dist}/${name}`);
+export function writeLock(paths, entries) {
   const lock = pyodideLock(paths);
   const published = `https://cdn.jsdelivr.net/pyodide/v${pyodideVersion(paths)}/full/`;
   for (const entry of Object.values(lock.packages)) entry.file_name = new URL(entry.file_name, published).href;
-  lock.packages["agrun-wasm"] = {
-    name: "agrun-wasm",
-    version: name.split("-")[1],
-    file_name: name,
-    install_dir: "site",
-    sha256: createHash("sha256").update(readFileSync(`${wheels}/${name}`)).digest("hex"),
-    package_type: "package",
-    imports: ["agrun_wasm"],
-    depends: DEPENDS.filter((dependency) => dependency in lock.packages),
-    unvendored_tests: false,
-  };
+  Object.assign(lock.packages, entries);
   writeFileSync(`${paths.dist}/${LOCK}`, JSON.stringify(lock));
 }
-
-/** Those of our dependencies that Pyodide distributes; micropip finds the others, which are pure, on PyPI. */
-const DEPENDS = ["pydantic", "jsonschema", "rpds-py", "markdown-it-py", "ruamel-yaml", "micropip"];

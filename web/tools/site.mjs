@@ -1,16 +1,20 @@
-/** site.zip and the side module: the Python packages of the page, made with Pyodide itself running in Node. */
+/**
+ * site.zip and the side module: the Python packages of the page, made with Pyodide itself running in Node; and the same
+ * packages as wheels, for those who bring their own Pyodide.
+ */
 
-import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { loadPyodide } from "pyodide";
 
 /** Line tables without columns, and the same order of everything at every build. */
 const COMPILER = { PYTHONNODEBUGRANGES: "1", PYTHONHASHSEED: "0" };
+const WHEELS = "wheels";
 const NATIVE = ["pydantic_core"];
 const SIDE_MODULE = "/site/pydantic_core/_pydantic_core.cpython-314-wasm32-emscripten.so";
 
 /**
  * @param {import("./paths.js").Paths} paths
- * @returns {Promise<{schemas: Record<string, any>}>}
+ * @returns {Promise<{schemas: Record<string, any>, lockEntries: Record<string, any>}>}
  */
 export async function buildSite({ web, root, dist, wheels }) {
   const pyodide = await loadPyodide({ enableRunUntilComplete: false, env: COMPILER });
@@ -20,7 +24,7 @@ export async function buildSite({ web, root, dist, wheels }) {
   }
   copyFolder(FS, `${root}agrun_wasm`, "/site/agrun_wasm");
   FS.mkdirTree("/tools");
-  FS.writeFile("/tools/site_archive.py", readFileSync(`${web}tools/site_archive.py`));
+  for (const name of ["site_archive.py", "lock_entries.py"]) FS.writeFile(`/tools/${name}`, readFileSync(`${web}tools/${name}`));
 
   const tools = pyodide.runPython("import sys; sys.path.insert(0, '/tools'); import site_archive; site_archive");
   tools.build("/site", pyodide.toPy(NATIVE), "/site.zip");
@@ -29,7 +33,26 @@ export async function buildSite({ web, root, dist, wheels }) {
   writeFileSync(`${dist}/site.zip.gz`, FS.readFile("/site.zip.gz"));
   writeFileSync(`${dist}/pydantic_core.so.gz`, FS.readFile("/pydantic_core.so.gz"));
   writeFileSync(`${dist}/licenses.txt`, tools.licenses("/site"));
-  return { schemas: JSON.parse(tools.schemas("/site.zip", "/site")) };
+  const lockEntries = writeWheels(pyodide, { dist, folders: [wheels, `${root}dist/wheels`], rpds: tools.RPDS });
+  return { schemas: JSON.parse(tools.schemas("/site.zip", "/site")), lockEntries };
+}
+
+/**
+ * dist/wheels/, and the entries of a lock file for what lies there.
+ * @param {any} pyodide @param {{dist: string, folders: string[], rpds: string}} parts @returns {Record<string, any>}
+ */
+function writeWheels({ FS, pyimport }, { dist, folders, rpds }) {
+  FS.mkdirTree("/wheels");
+  for (const folder of folders.filter((name) => existsSync(name))) {
+    const names = readdirSync(folder).filter((name) => name.endsWith(".whl") && !name.startsWith("agrun_host-"));
+    for (const name of names) FS.writeFile(`/wheels/${name}`, readFileSync(`${folder}/${name}`));
+  }
+  const tools = pyimport("lock_entries");
+  tools.write_rpds("/wheels", rpds);
+  const entries = JSON.parse(tools.entries("/wheels", `${WHEELS}/`));
+  mkdirSync(`${dist}/${WHEELS}`);
+  for (const { file_name } of Object.values(entries)) writeFileSync(`${dist}/${file_name}`, FS.readFile(`/${file_name}`));
+  return entries;
 }
 
 /** @param {any} FS @param {string} from @param {string} to */
