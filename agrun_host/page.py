@@ -16,7 +16,7 @@ from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["find_page", "page_app", "serve_page"]
+__all__ = ["PageHeaders", "find_page", "page_app", "page_files", "serve_page"]
 
 HOST = "127.0.0.1"
 #: `connect-src` lets the page reach any provider over TLS, and servers on this machine; the rest is the page's own
@@ -91,10 +91,14 @@ def find_page() -> Path | None:
     return None
 
 
+def page_files(directory: Path) -> PageFiles:
+    """The page in `directory`, as an app to mount."""
+    return PageFiles(directory=directory, html=True)
+
+
 def page_app(directory: Path) -> Starlette:
     """A Starlette app that serves the page in `directory`."""
-    files = PageFiles(directory=directory, html=True)
-    return Starlette(routes=[Mount("/", files, name="page")], middleware=[Middleware(PageHeaders)])
+    return Starlette(routes=[Mount("/", page_files(directory), name="page")], middleware=[Middleware(PageHeaders)])
 
 
 def serve_page(directory: Path, port: int, ready: Callable[[str], None]) -> None:

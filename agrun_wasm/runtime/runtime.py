@@ -83,15 +83,22 @@ class Runtime:
         self._closed = False
         self.actions = ActionsView(self._surface)
 
-    def stream(self, input: Input, *, session: str | None = None, busy: Busy = "wait") -> RunStart:  # noqa: A002
+    def stream(
+        self,
+        input: Input,  # noqa: A002
+        *,
+        session: str | None = None,
+        busy: Busy = "wait",
+        run_id: str | None = None,
+    ) -> RunStart:
         """`async with runtime.stream(...) as run:` starts a run and gives its handle; leaving the block stops it.
 
-        Raises CONFIG_INVALID for an input that is none.
+        `run_id` names it, for a host that has an id of its own. Raises CONFIG_INVALID for an input that is none.
         """
         self._check_open()
         asked = read_input(input)
         session, busy = read_session(session, busy)
-        return RunStart(self, NewRun(self, asked, session, busy))
+        return RunStart(self, NewRun(self, asked, session, busy, run_id))
 
     async def run(self, input: Input, *, session: str | None = None, busy: Busy = "wait") -> RunResult:  # noqa: A002
         """Runs to the next end. Cancelling this call stops the run."""
@@ -228,12 +235,13 @@ class Runtime:
     def first_state(self, asked: RunInput, session: str | None = None, run_id: str | None = None) -> RunState:
         """The state that a run begins from, for a host that keeps it before anything moves: `stream_resume` drives it,
         here or wherever it was brought to."""
-        state = self.new_state(asked, session or self._ids.new("session"), [])
-        return state if run_id is None else state.model_copy(update={"run_id": run_id})
+        return self.new_state(asked, session or self._ids.new("session"), [], run_id)
 
-    def new_state(self, asked: RunInput, session_id: str, history: list[PastTurn]) -> RunState:
+    def new_state(
+        self, asked: RunInput, session_id: str, history: list[PastTurn], run_id: str | None = None
+    ) -> RunState:
         return RunState(
-            run_id=self._ids.new("run"),
+            run_id=run_id or self._ids.new("run"),
             session_id=session_id,
             request=asked,
             planner_mode=planner_mode(self.config)[0],

@@ -43,11 +43,14 @@ class Beginning(Protocol):
 class NewRun:
     """A run from its input."""
 
-    def __init__(self, runtime: Runtime, asked: RunInput, session_id: str | None, busy: Busy) -> None:
+    def __init__(
+        self, runtime: Runtime, asked: RunInput, session_id: str | None, busy: Busy, run_id: str | None = None
+    ) -> None:
         self._runtime = runtime
         self._asked = asked
         self._session_id = session_id
         self._busy = busy
+        self._run_id = run_id
 
     async def enter_session(self) -> str:
         named = self._session_id is not None
@@ -55,7 +58,7 @@ class NewRun:
 
     async def state(self, session_id: str, /) -> RunState:
         history = list(await self._runtime.sessions.history(session_id))
-        return self._runtime.new_state(self._asked, session_id, history)
+        return self._runtime.new_state(self._asked, session_id, history, self._run_id)
 
     async def drive(self, context: RunContext) -> None:
         from agrun_wasm.loop.drive import drive

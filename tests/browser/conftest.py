@@ -104,7 +104,7 @@ def peer() -> Iterator[SlowPeer]:
         yield peer
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def demo_page(browser: Browser, site: Site) -> AsyncIterator[Page]:
     """The demo page, with a Python that stays; its own chat is replaced by those of the tests."""
     page = await browser.new_page(viewport={"width": 1100, "height": 800}, color_scheme="light")
