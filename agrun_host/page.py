@@ -68,7 +68,7 @@ class PageFiles(StaticFiles):
 
 
 class PageHeaders:
-    """HEADERS on every response, errors too."""
+    """HEADERS on every response, errors too; one that a response has itself is the stricter one."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -76,7 +76,9 @@ class PageHeaders:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(HEADERS)
+                given = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    given.setdefault(name, value)
             await send(message)
 
         await self._app(scope, receive, with_headers)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Collection, Mapping
 from functools import lru_cache, partial
 from types import TracebackType
 from typing import Literal, cast
@@ -41,12 +41,16 @@ _IN_TARGETS = "%/:=&?~+!$,;'@()*[]|{}^`\\"
 
 
 class HttpFetch:
-    """`allow_private` lifts the limit on `read` calls (for tests); other calls heed HTTP_PROXY with `trust_env`."""
+    """`read` calls go to public addresses, on the ports 80 and 443 and those of `allow_ports`; `allow_private` lifts
+    both limits (for tests). Other calls heed HTTP_PROXY with `trust_env`."""
 
     platform: Literal["browser", "host"] = "host"
 
-    def __init__(self, *, allow_private: bool = False, trust_env: bool = True) -> None:
+    def __init__(
+        self, *, allow_private: bool = False, allow_ports: Collection[int] = (), trust_env: bool = True
+    ) -> None:
         self._allow_private = allow_private
+        self._ports = frozenset({80, 443, *allow_ports})
         self._connections = Connections()
         self._proxies = Proxies(heed_environment=trust_env)
 
@@ -116,6 +120,8 @@ class _Call:
         if guarded and check_public_url(url) == "private_address":
             raise PrivateAddressError("the address is not public")
         place = _parsed(url)
+        if guarded and place.port is not None and place.port not in self._port._ports:
+            raise PrivateAddressError(f"port {place.port} is none of those that are read from")
         sent = httpcore2.Request(
             self._request.method,
             place,

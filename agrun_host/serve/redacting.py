@@ -1,0 +1,22 @@
+"""A body on its way through, without the key: it is looked for in what a provider sends back, which may echo it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from agrun_wasm.text.redaction import Redactor, StreamRedactor
+
+__all__ = ["without"]
+
+
+async def without(key: str, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """The pieces with the key, in any spelling and over their borders, replaced.
+
+    Byte for byte: latin-1 has a character for each, and a key is ASCII.
+    """
+    redactor = StreamRedactor(Redactor([key]))
+    async for piece in pieces:
+        if shown := redactor.feed(piece.decode("latin-1")):
+            yield shown.encode("latin-1")
+    if shown := redactor.close():
+        yield shown.encode("latin-1")
