@@ -67,7 +67,7 @@ def differences(recorded: Mapping[str, Any], asked: Mapping[str, Any], limit: in
     """The first places where two canonical requests differ, a line each: `path: recorded ... , asked ...`."""
     before = {**recorded, "body": _without_ids(recorded.get("body"))}
     now = {**asked, "body": _without_ids(asked.get("body"))}
-    found = []
+    found: list[str] = []
     for path, old, new in _different(before, now, ""):
         if len(found) == limit:
             found.append("and more")
@@ -89,8 +89,8 @@ def _different(old: Any, new: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
             yield from _different(old.get(key, _MISSING), new.get(key, _MISSING), f"{path}.{key}" if path else key)
     elif isinstance(old, list) and isinstance(new, list):
         for place in range(max(len(old), len(new))):
-            pair = (items[place] if place < len(items) else _MISSING for items in (old, new))
-            yield from _different(*pair, f"{path}[{place}]")
+            before, now = (items[place] if place < len(items) else _MISSING for items in (old, new))
+            yield from _different(before, now, f"{path}[{place}]")
     elif type(old) is not type(new) or old != new:
         yield path, old, new
 
