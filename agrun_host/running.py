@@ -41,6 +41,8 @@ Record = Annotated[Path | None, typer.Option(metavar="FILE", help="Keep all traf
 Replay = Annotated[Path | None, typer.Option(metavar="FILE", help="Answer from a cassette alone: no network, no key.")]
 SaveState = Annotated[Path | None, typer.Option(metavar="FILE", help="Keep the state at the end, for `agrun resume`.")]
 
+Otel = Annotated[bool, typer.Option("--otel", help="Make OpenTelemetry spans of it (extra telemetry).")]
+
 
 def run(
     prompt: Annotated[str, typer.Argument(help="What you ask.", metavar="PROMPT")],
@@ -56,6 +58,7 @@ def run(
     record: Record = None,
     replay: Replay = None,
     save_state: SaveState = None,
+    otel: Otel = False,
     as_json: AsJson = False,
 ) -> None:
     """Run one request and print its answer.
@@ -103,7 +106,9 @@ def run(
 
     if record is not None and replay is not None:
         refuse(screen, "--record and --replay exclude each other")
-    _driven(screen, config, start, request, record=record, replay=replay, save_state=save_state, as_json=as_json)
+    _driven(
+        screen, config, start, request, record=record, replay=replay, save_state=save_state, otel=otel, as_json=as_json
+    )
 
 
 def resume(
@@ -123,6 +128,7 @@ def resume(
     record: Record = None,
     replay: Replay = None,
     save_state: SaveState = None,
+    otel: Otel = False,
     as_json: AsJson = False,
 ) -> None:
     """Go on with a run that waits, ran out of steps or was interrupted.
@@ -152,7 +158,7 @@ def resume(
     def start(runtime: Runtime) -> RunStart:
         return runtime.stream_resume(saved, decisions, extend={"maxSteps": extend} if extend else None)
 
-    _driven(screen, config, start, {}, record=record, replay=replay, save_state=save_state, as_json=as_json)
+    _driven(screen, config, start, {}, record=record, replay=replay, save_state=save_state, otel=otel, as_json=as_json)
 
 
 def _driven(
@@ -164,6 +170,7 @@ def _driven(
     record: Path | None,
     replay: Path | None,
     save_state: Path | None,
+    otel: bool,
     as_json: bool,
 ) -> None:
     """A run from its options to the command's exit code."""
@@ -172,6 +179,8 @@ def _driven(
     try:
         cassette = _cassette(record, replay)
         runtime = _runtime(screen, config(), cassette)
+        if otel:
+            _instrument(screen, runtime)
 
         def next_turn(session: str, said: str) -> RunStart:
             return runtime.session(session).stream({**request, "prompt": said})
@@ -218,6 +227,23 @@ def _runtime(screen: Screen, config: RuntimeConfig, cassette: Cassette | None) -
         signed = config.provider_config().model_copy(update={"api_key": SecretStr("from-a-cassette")})
         config = config.model_copy(update={"provider": signed})
     return Runtime(config, fetch=cassette.fetch if cassette else None)
+
+
+def _instrument(screen: Screen, runtime: Runtime) -> None:
+    """Spans for whoever takes them in this process; an exporter is configured by OpenTelemetry's own launcher."""
+    try:
+        from opentelemetry.trace import ProxyTracerProvider, get_tracer_provider
+
+        from agrun_host.telemetry import instrument
+    except ImportError:
+        refuse(screen, "--otel needs OpenTelemetry", "pip install 'agrun-host[telemetry]' opentelemetry-distro")
+    if isinstance(get_tracer_provider(), ProxyTracerProvider):
+        refuse(
+            screen,
+            "--otel: nobody takes the spans of this process",
+            "Start it as `opentelemetry-instrument agrun run ... --otel`, with OTEL_* set for the exporter.",
+        )
+    instrument(runtime)
 
 
 def _saved_state(screen: Screen, path: Path) -> dict[str, Any]:
