@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
-from agrun_host import inspecting
+from agrun_host import inspecting, keyring_store
 from agrun_host.options import PROVIDERS, refuse
+from agrun_host.replaying import replay
 from agrun_host.running import EXIT_CODES, resume, run
 from agrun_host.schema_command import schema
 
@@ -66,6 +67,8 @@ app.command("describe")(inspecting.describe)
 app.command("inspect-prompt")(inspecting.inspect_prompt)
 app.command("surface")(inspecting.surface)
 app.command("schema")(schema)
+app.command("replay")(replay)
+app.add_typer(keyring_store.app, name="keys")
 
 
 def main() -> None:
