@@ -216,10 +216,11 @@ def _cassette(record: Path | None, replay: Path | None) -> Cassette | None:
 def _runtime(screen: Screen, config: RuntimeConfig, cassette: Cassette | None) -> Runtime:
     from pydantic import SecretStr
 
+    from agrun_host.keyring_store import key_in_keyring
     from agrun_host.keys import missing_key, with_key
     from agrun_host.runtime import Runtime
 
-    config = with_key(config)
+    config = with_key(config, stored=None if cassette and cassette.mode == "replay" else key_in_keyring)
     if problem := missing_key(config):
         if cassette is None or cassette.mode == "record":
             refuse(screen, problem)
