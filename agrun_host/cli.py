@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from agrun_host import inspecting, keyring_store
+from agrun_host.chat import chat
 from agrun_host.options import PROVIDERS, refuse
 from agrun_host.replaying import replay
 from agrun_host.running import EXIT_CODES, resume, run
@@ -37,6 +38,7 @@ def about(
 
 
 app.command("run")(run)
+app.command("chat")(chat)
 app.command("resume")(resume)
 
 

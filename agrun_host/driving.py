@@ -13,13 +13,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agrun_host.terminal import Screen
-from agrun_wasm import RunEvent, RunResult, Runtime
+from agrun_wasm import AgrunError, RunEvent, RunResult, Runtime
+from agrun_wasm.runtime.sessions import Session
 from agrun_wasm.runtime.starting import RunStart
 
 if TYPE_CHECKING:
     from agrun_host.cassette import Cassette
 
-__all__ = ["run_as_json", "run_shown"]
+__all__ = ["run_as_json", "run_shown", "turn_shown"]
 
 _DECISIONS = {"y": "approve", "yes": "approve", "n": "deny", "no": "deny"}
 
@@ -49,17 +50,44 @@ def run_shown(
     # A person is asked between two runs of the loop: there Ctrl+C and Ctrl+D mean what they mean everywhere.
     with asyncio.Runner() as loop:
         try:
-            result = loop.run(_follow(start, screen.show))
-            while result.status == "blocked":
-                session = result.session_id
-                going_on = _gone_on_with(screen, runtime, partial(next_turn, session), result)
-                if going_on is None:
-                    break
-                result = loop.run(_follow(going_on, screen.show))
+            result = _answered(loop, runtime, start, screen, next_turn)
         finally:
             screen.rest()
             loop.run(_close(runtime, cassette))
     screen.end(result)
+    return result
+
+
+def turn_shown(
+    loop: asyncio.Runner, runtime: Runtime, session: Session, request: Mapping[str, Any], screen: Screen
+) -> None:
+    """One turn of a conversation, to where it is another one's turn; what the host misuses is told and ends nothing."""
+
+    def next_turn(_session: str, said: str) -> RunStart:
+        return session.stream({**request, "prompt": said})
+
+    try:
+        screen.end(_answered(loop, runtime, session.stream(request), screen, next_turn))
+    except AgrunError as error:
+        screen.problem(error.message, error.hint)
+    except KeyboardInterrupt:
+        screen.note("stopped")
+
+
+def _answered(
+    loop: asyncio.Runner,
+    runtime: Runtime,
+    start: RunStart,
+    screen: Screen,
+    next_turn: Callable[[str, str], RunStart],
+) -> RunResult:
+    """A run, and what follows from a person's answers to it."""
+    result = loop.run(_follow(start, screen.show))
+    while result.status == "blocked":
+        going_on = _gone_on_with(screen, runtime, partial(next_turn, result.session_id), result)
+        if going_on is None:
+            break
+        result = loop.run(_follow(going_on, screen.show))
     return result
 
 

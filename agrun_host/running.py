@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from agrun_wasm import Runtime
     from agrun_wasm.runtime.starting import RunStart
 
-__all__ = ["EXIT_CODES", "resume", "run"]
+__all__ = ["EXIT_CODES", "resume", "run", "runtime_of"]
 
 #: status -> exit code; 2 is a wrong command line or config
 EXIT_CODES = {"completed": 0, "failed": 1, "blocked": 3, "continuation": 4, "aborted": 130}
@@ -178,7 +178,7 @@ def _driven(
 
     try:
         cassette = _cassette(record, replay)
-        runtime = _runtime(screen, config(), cassette)
+        runtime = runtime_of(screen, config(), cassette)
         if otel:
             _instrument(screen, runtime)
 
@@ -213,7 +213,7 @@ def _cassette(record: Path | None, replay: Path | None) -> Cassette | None:
     return cassette
 
 
-def _runtime(screen: Screen, config: RuntimeConfig, cassette: Cassette | None) -> Runtime:
+def runtime_of(screen: Screen, config: RuntimeConfig, cassette: Cassette | None) -> Runtime:
     from pydantic import SecretStr
 
     from agrun_host.keyring_store import key_in_keyring
