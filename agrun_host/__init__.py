@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from agrun_host.cassette import Cassette
     from agrun_host.runtime import Runtime
     from agrun_host.skills import bundled_skills, load_skills
     from agrun_host.transport import HttpFetch
 
-__all__ = ["HttpFetch", "Runtime", "bundled_skills", "load_skills"]
+__all__ = ["Cassette", "HttpFetch", "Runtime", "bundled_skills", "load_skills"]
 
 _PLACES = {
+    "Cassette": "agrun_host.cassette",
     "HttpFetch": "agrun_host.transport",
     "Runtime": "agrun_host.runtime",
     "bundled_skills": "agrun_host.skills",

@@ -9,49 +9,95 @@ import asyncio
 import json
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from agrun_host.terminal import Screen
-from agrun_wasm import RunEvent, RunResult, Runtime
+from agrun_wasm import AgrunError, RunEvent, RunResult, Runtime
+from agrun_wasm.runtime.sessions import Session
 from agrun_wasm.runtime.starting import RunStart
 
-__all__ = ["run_as_json", "run_shown"]
+if TYPE_CHECKING:
+    from agrun_host.cassette import Cassette
+
+__all__ = ["run_as_json", "run_shown", "turn_shown"]
 
 _DECISIONS = {"y": "approve", "yes": "approve", "n": "deny", "no": "deny"}
 
 
-def run_as_json(runtime: Runtime, request: Mapping[str, Any]) -> RunResult:
+def run_as_json(runtime: Runtime, start: RunStart, cassette: Cassette | None = None) -> RunResult:
     """Events and the result on standard output, as JSON lines; nobody is asked anything."""
     with asyncio.Runner() as loop:
         try:
-            result = loop.run(_follow(runtime.stream(request), lambda event: _print_json(event.to_json())))
+            result = loop.run(_follow(start, lambda event: _print_json(event.to_json())))
         finally:
-            loop.run(runtime.aclose())
+            loop.run(_close(runtime, cassette))
     _print_json({"type": "result", "result": result.to_json()})
     return result
 
 
-def run_shown(runtime: Runtime, request: Mapping[str, Any], screen: Screen) -> RunResult:
-    """A run as a person sees it, going on with their answers while it asks for some and they are there to give them."""
-    session = runtime.session()
+def run_shown(
+    runtime: Runtime,
+    start: RunStart,
+    screen: Screen,
+    next_turn: Callable[[str, str], RunStart],
+    cassette: Cassette | None = None,
+) -> RunResult:
+    """A run as a person sees it, going on with their answers while it asks for some and they are there to give them.
 
-    def next_turn(said: str) -> RunStart:
-        return session.stream({**request, "prompt": said})
-
+    `next_turn` makes the run that follows from a session's id and what the person said to a question.
+    """
     # A person is asked between two runs of the loop: there Ctrl+C and Ctrl+D mean what they mean everywhere.
     with asyncio.Runner() as loop:
         try:
-            result = loop.run(_follow(session.stream(request), screen.show))
-            while result.status == "blocked":
-                going_on = _gone_on_with(screen, runtime, next_turn, result)
-                if going_on is None:
-                    break
-                result = loop.run(_follow(going_on, screen.show))
+            result = _answered(loop, runtime, start, screen, next_turn)
         finally:
             screen.rest()
-            loop.run(runtime.aclose())
+            loop.run(_close(runtime, cassette))
     screen.end(result)
     return result
+
+
+def turn_shown(
+    loop: asyncio.Runner, runtime: Runtime, session: Session, request: Mapping[str, Any], screen: Screen
+) -> None:
+    """One turn of a conversation, to where it is another one's turn; what the host misuses is told and ends nothing."""
+
+    def next_turn(_session: str, said: str) -> RunStart:
+        return session.stream({**request, "prompt": said})
+
+    try:
+        screen.end(_answered(loop, runtime, session.stream(request), screen, next_turn))
+    except AgrunError as error:
+        screen.problem(error.message, error.hint)
+    except KeyboardInterrupt:
+        screen.note("stopped")
+
+
+def _answered(
+    loop: asyncio.Runner,
+    runtime: Runtime,
+    start: RunStart,
+    screen: Screen,
+    next_turn: Callable[[str, str], RunStart],
+) -> RunResult:
+    """A run, and what follows from a person's answers to it."""
+    result = loop.run(_follow(start, screen.show))
+    while result.status == "blocked":
+        going_on = _gone_on_with(screen, runtime, partial(next_turn, result.session_id), result)
+        if going_on is None:
+            break
+        result = loop.run(_follow(going_on, screen.show))
+    return result
+
+
+async def _close(runtime: Runtime, cassette: Cassette | None) -> None:
+    """The runtime first: what its runs still read belongs to the recording."""
+    try:
+        await runtime.aclose()
+    finally:
+        if cassette is not None:
+            await cassette.aclose()
 
 
 async def _follow(start: RunStart, show: Callable[[RunEvent], None]) -> RunResult:

@@ -1,9 +1,9 @@
-"""Provider keys from the environment: which variable holds which provider's key, and who needs one."""
+"""Provider keys, from the environment or where a host keeps them: which variable holds whose key, who needs one."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from pydantic import SecretStr
 
@@ -23,15 +23,24 @@ KEY_VARIABLES: dict[str, tuple[str, ...]] = {
 _AUTH_HEADERS = frozenset({"authorization", "x-api-key", "x-goog-api-key", "api-key"})
 
 
-def with_key(config: RuntimeConfig, environment: Mapping[str, str] | None = None) -> RuntimeConfig:
-    """The config, the provider's key filled in from the environment where it has none and sets no such header."""
+def with_key(
+    config: RuntimeConfig,
+    environment: Mapping[str, str] | None = None,
+    stored: Callable[[str], str | None] | None = None,
+) -> RuntimeConfig:
+    """The config, the provider's key filled in from the environment where it has none and sets no such header.
+
+    `stored` gives a provider's key from where else keys are kept; it is asked where the environment has none.
+    """
     provider = config.provider_config()
     if provider.name in config.providers or _signs_in(provider):
         return config
     values = os.environ if environment is None else environment
     found = (values.get(name, "").strip() for name in KEY_VARIABLES.get(provider.name, ()))
     key = next(filter(None, found), None)
-    if key is None:
+    if key is None and stored is not None and provider.name in KEY_VARIABLES:
+        key = stored(provider.name)
+    if not key:
         return config
     return config.model_copy(update={"provider": provider.model_copy(update={"api_key": SecretStr(key)})})
 
@@ -44,7 +53,10 @@ def missing_key(config: RuntimeConfig) -> str | None:
         return None
     if provider.name == "openai-compatible" or provider.base_url is not None:
         return None  # servers of one's own often ask for none
-    return f"provider {provider.name!r} needs a key: set {' or '.join(variables)} in the environment"
+    return (
+        f"provider {provider.name!r} needs a key: set {' or '.join(variables)} in the environment, "
+        f"or keep it with `agrun keys set {provider.name}`"
+    )
 
 
 def _signs_in(provider: ProviderConfig) -> bool:

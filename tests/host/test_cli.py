@@ -82,7 +82,7 @@ def test_how_a_run_ends(replies: list[dict[str, Any]], options: tuple[str, ...],
 
 
 def test_out_of_budget_is_an_exit_code_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    from agrun_host import cli
+    from agrun_host import running as cli
 
     made = cli.config_of
     monkeypatch.setattr(cli, "config_of", lambda *given, **keys: made(*given, **keys, finalizeOnExhaustion=False))
