@@ -29,7 +29,7 @@ _GIVEN = ("content-type", "retry-after", "retry-after-ms", "request-id", "x-requ
 
 
 class Relayed(NamedTuple):
-    """A provider that the server has a key for: where it is, the paths that are passed on, and the header of the key."""
+    """A provider that the server has a key for: its address, the paths that are passed on, the header of the key."""
 
     base_url: str
     paths: re.Pattern[str]

@@ -1,0 +1,161 @@
+"""The command `agrun serve`: runs over HTTP, the relays of a page's own calls, and the page."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from agrun_host.options import (
+    BaseUrl,
+    Bundled,
+    PlannerMode,
+    Profile,
+    Provider,
+    Skills,
+    TrustSkills,
+    config_of,
+    refuse,
+    skills_of,
+)
+from agrun_wasm import AgrunError
+
+if TYPE_CHECKING:
+    from agrun_host.runs import Runs
+    from agrun_host.terminal import Screen
+
+__all__ = ["TOKEN_VARIABLE", "serve"]
+
+TOKEN_VARIABLE = "AGRUN_TOKEN"
+DATABASE_VARIABLE = "AGRUN_DATABASE"
+
+
+def serve(
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Where to listen; others than 127.0.0.1 need a token.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8000,
+    database: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="sqlite:///FILE, postgresql://..., or none to keep nothing; one with a password stands in "
+            f"{DATABASE_VARIABLE}. Without: a file in your data folder.",
+        ),
+    ] = None,
+    provider: Provider = "offline",
+    base_url: BaseUrl = None,
+    skills: Skills = None,
+    trust_skills: TrustSkills = False,
+    bundled: Bundled = True,
+    planner_mode: PlannerMode = "auto",
+    profile: Profile = "legacy",
+    max_steps: Annotated[int, typer.Option(min=1, metavar="N", help="Planner cycles at most.")] = 8,
+    token_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help=f"Holds the token; else {TOKEN_VARIABLE} does.")
+    ] = None,
+    allow_origin: Annotated[
+        list[str] | None, typer.Option(metavar="ORIGIN", help="Pages of this origin may call; repeatable.")
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Another name this server is reached under; repeatable.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, metavar="N", help="Runs driven at once in this process.")] = 1000,
+    directory: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The built page; found by itself in a checkout.")
+    ] = None,
+) -> None:
+    """Serve runs over HTTP, and the page.
+
+    \b
+    On this machine only, with the offline planner:
+      agrun serve
+      curl -N localhost:8000/v1/runs -H 'content-type: application/json' \\
+           -H 'accept: text/event-stream' -d '{"input": "26.2 miles in km?"}'
+
+    \b
+    For others, with a model and a database that several processes share:
+      export AGRUN_TOKEN=... OPENAI_API_KEY=... AGRUN_DATABASE=postgresql://...
+      agrun serve --host 0.0.0.0 -p openai:gpt-5-mini \\
+                  --allow-host agents.example.org --allow-origin https://example.org
+
+    A run goes on when its client has left, and after a restart. /openapi.json describes the API. A page may use
+    /v1/providers/openai (anthropic, gemini) as its baseUrl, without a key, and /v1/fetch as its proxyUrl.
+    """
+    from agrun_host.keys import missing_key
+    from agrun_host.page import find_page
+    from agrun_host.runtime import Runtime
+    from agrun_host.serve.app import create_app
+    from agrun_host.serve.fetch_relay import fetch_relay_routes
+    from agrun_host.serve.provider_relay import provider_relay_routes, relayed_providers
+    from agrun_host.serve.server import serve as serve_app
+    from agrun_host.serve.settings import ServeSettings
+    from agrun_host.terminal import Screen
+    from agrun_host.transport import HttpFetch
+
+    screen = Screen()
+    page = directory or find_page()
+    if directory is not None and not (directory / "index.html").is_file():
+        refuse(screen, f"there is no built page in {directory}", "Run `python build.py web` first.")
+    try:
+        keys = {"plannerMode": planner_mode, "maxSteps": max_steps, "profile": profile}
+        config = config_of(screen, provider, base_url, **keys)
+        offered = skills_of(screen, skills, trust=trust_skills, bundled=bundled)
+        config = config.model_copy(update={"skills": offered})
+        settings = ServeSettings(
+            host=host,
+            port=port,
+            token=_token(screen, token_file),
+            origins=tuple(allow_origin or ()),
+            hosts=tuple(allow_host or ()),
+            page=page,
+        )
+
+        def make_runtime(**ports: Any) -> Runtime:
+            return Runtime(config, **ports)
+
+        if problem := missing_key(make_runtime().config):
+            refuse(screen, problem)
+        fetch = HttpFetch()
+        relays = [*provider_relay_routes(relayed_providers(os.environ), fetch), *fetch_relay_routes(fetch)]
+        url = database or os.environ.get(DATABASE_VARIABLE)
+        app = create_app(settings, _opened(make_runtime, url, limit), relays)
+        serve_app(app, settings, lambda address: print(f"Serving at {address} (Ctrl+C ends)", flush=True))
+    except AgrunError as error:
+        refuse(screen, error.message, error.hint)
+    except OSError as fault:
+        refuse(
+            screen, f"port {port} cannot be used: {fault.strerror}", "Give another one with --port; 0 takes a free one."
+        )
+
+
+def _token(screen: Screen, file: Path | None) -> str | None:
+    if file is None:
+        return os.environ.get(TOKEN_VARIABLE, "").strip() or None
+    try:
+        return file.read_text(encoding="utf-8").strip()
+    except OSError as fault:
+        refuse(screen, f"the token file cannot be read: {fault.strerror}")
+
+
+def _opened(
+    make_runtime: Callable[..., Any], url: str | None, limit: int
+) -> Callable[[], AbstractAsyncContextManager[Runs]]:
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[Runs]:
+        if url == "none":
+            from agrun_host.local_runs import LocalRuns
+
+            async with LocalRuns(make_runtime()) as local:
+                yield local
+        else:
+            from agrun_host.durable.runs import DurableRuns
+
+            async with await DurableRuns.open(make_runtime, url, limit=limit) as durable:
+                yield durable
+
+    return opened
