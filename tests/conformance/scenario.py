@@ -33,9 +33,9 @@ async def run_scenario(scenario: Mapping[str, Any]) -> list[str]:
     return (await play(scenario)).failures
 
 
-async def play(scenario: Mapping[str, Any]) -> Played:
-    """Play every stage and judge it."""
-    world = World(scenario)
+async def play(scenario: Mapping[str, Any], world: World | None = None) -> Played:
+    """Play every stage and judge it, in a world of the scenario's own unless one is given."""
+    world = world or World(scenario)
     records = await perform(scenario, world)
     expects = scenario.get("expectEach") or [None] * (len(records) - 1) + [scenario.get("expect")]
     failures = []
