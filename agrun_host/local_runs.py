@@ -22,6 +22,7 @@ __all__ = ["LocalRuns"]
 
 #: runs that are over and still known
 KEPT = 1_000
+OVER = ("completed", "failed", "aborted")
 
 
 class LocalRuns:
@@ -52,12 +53,17 @@ class LocalRuns:
         known = _Known(session)
         if run_id is not None:
             self._runs[run_id] = known
-        await known.begin(stream, self._register)
+        try:
+            await known.begin(stream, self._register)
+        except BaseException:
+            if run_id is not None:
+                del self._runs[run_id]
+            raise
         return known.view()
 
     def _register(self, known: _Known) -> None:
         self._runs[known.run_id] = known
-        over = [run_id for run_id, one in self._runs.items() if one.result is not None]
+        over = [run_id for run_id, one in self._runs.items() if one.result is not None and one.result.status in OVER]
         for run_id in over[: max(0, len(over) - KEPT)]:
             del self._runs[run_id]
 
