@@ -61,7 +61,6 @@ def create_app(
             AgrunError: answer_for,
             NoSuchRun: answer_for,
             HTTPException: _http_problem,
-            Exception: answer_for,
         },
     )
 

@@ -12,6 +12,7 @@ from agrun_host.runs import RunView
 from agrun_host.serve.problems import Refused
 from agrun_wasm.contracts.base import Contract
 from agrun_wasm.contracts.errors import ConfigInvalid, ErrorInfo
+from agrun_wasm.contracts.request import RunInput
 from agrun_wasm.contracts.validation import parse
 
 __all__ = ["Decide", "Problem", "StartRun", "StopRun", "View", "read_body"]
@@ -23,7 +24,7 @@ Id = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9._:
 class StartRun(Contract):
     """A run to start: its input (a prompt, or document 2's RunInput), and the conversation it belongs to."""
 
-    input: Annotated[str, Field(min_length=1)] | dict[str, Any]
+    input: Annotated[str, Field(min_length=1)] | RunInput
     session: Id | None = None
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import logging
 from collections import Counter
 from typing import Any
 
@@ -15,14 +16,17 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from agrun_host.serve.problems import Refused
+from agrun_host.serve.problems import Refused, problem
 from agrun_host.serve.settings import ServeSettings
+from agrun_wasm.contracts.errors import ErrorInfo
 
 __all__ = ["Guard"]
 
 _METHODS = "GET, POST, OPTIONS"
 _ASKED_HEADERS = "authorization, content-type, idempotency-key, last-event-id"
 _GUARDED = ("/v1", "/openapi.json")
+_INTERNAL = ErrorInfo(code="INTERNAL", message="the server failed to answer this; its log says more")
+_log = logging.getLogger(__name__)
 
 
 class Guard:
@@ -43,6 +47,8 @@ class Guard:
         allowed: str | None = None
         try:
             self._check_host(headers)
+            if ".." in scope["path"].split("/"):  # no client of good will sends one, whatever it would lead to
+                raise Refused(404, "NOT_FOUND", "there is nothing at this path")
             allowed = self._check_origin(scope, headers)
             if scope["method"] == "OPTIONS" and "access-control-request-method" in headers:
                 await self._preflight(allowed)(scope, receive, send)
@@ -56,8 +62,14 @@ class Guard:
             await refused.response()(scope, receive, _with_origin(send, allowed))
             return
         self._open[client] += 1
+        begun = _Begun(_with_origin(send, allowed))
         try:
-            await self._app(scope, self._limited(receive), _with_origin(send, allowed))
+            await self._app(scope, self._limited(receive), begun)
+        except Exception:
+            if begun:
+                raise  # the server cuts the connection: what has come is no whole answer
+            _log.exception("%s %s failed", scope["method"], scope["path"])
+            await problem(500, _INTERNAL)(scope, receive, begun)
         finally:
             self._open[client] -= 1
             if not self._open[client]:
@@ -155,6 +167,21 @@ class Guard:
                 "access-control-max-age": "600",
             }
         return Response(status_code=204, headers=headers)
+
+
+class _Begun:
+    """A send that knows whether an answer has begun."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._begun = False
+
+    def __bool__(self) -> bool:
+        return self._begun
+
+    async def __call__(self, message: Message) -> None:
+        self._begun = True
+        await self._send(message)
 
 
 def _with_origin(send: Send, allowed: str | None) -> Send:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 from starlette.requests import Request
@@ -12,8 +11,6 @@ from agrun_host.runs import NoSuchRun
 from agrun_wasm.contracts.errors import AgrunError, ErrorInfo
 
 __all__ = ["Refused", "answer_for", "problem"]
-
-_log = logging.getLogger(__name__)
 
 #: code -> status; other codes of AgrunError are the server's own trouble
 STATUS = {
@@ -47,16 +44,15 @@ def problem(status: int, info: ErrorInfo, headers: dict[str, str] | None = None)
     return JSONResponse({"error": info.to_json()}, status, headers)
 
 
-async def answer_for(request: Request, error: Exception) -> Response:
-    """The answer to whatever an endpoint raises."""
+async def answer_for(_request: Request, error: Exception) -> Response:
+    """The answer to what an endpoint refuses; everything else is a fault, which the guard answers."""
     if isinstance(error, Refused):
         return error.response()
     if isinstance(error, NoSuchRun):
         return _not_found("there is no run of this id")
     if isinstance(error, AgrunError):
         return problem(STATUS.get(error.code, 500), error.info())
-    _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    return problem(500, ErrorInfo(code="INTERNAL", message="the server failed to answer this; its log says more"))
+    raise error
 
 
 async def not_found(_request: Request, _error: Any) -> Response:

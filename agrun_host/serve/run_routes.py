@@ -33,7 +33,7 @@ def run_routes(settings: ServeSettings) -> list[Route]:
 
     async def start(request: Request) -> Response:
         body = await read_body(request, StartRun)
-        asked = {"prompt": body.input} if isinstance(body.input, str) else body.input
+        asked = {"prompt": body.input} if isinstance(body.input, str) else body.input.to_json()
         view = await _runs(request).start(asked, session=body.session, run_id=_run_id(request))
         if _wants_events(request):
             return _stream(request, view.run_id, 0)

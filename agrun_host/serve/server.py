@@ -21,6 +21,7 @@ def serve(app: Starlette, settings: ServeSettings, ready: Callable[[str], None])
     them. `ready` is told the address. Raises OSError for the address."""
     config = uvicorn.Config(
         app,
+        http="h11",  # its limit on the size of a head is the one that is tested
         log_level="warning",
         server_header=False,
         proxy_headers=False,
