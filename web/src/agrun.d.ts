@@ -262,6 +262,33 @@ export class Runtime {
   close(): Promise<void>;
 }
 
+/** Runs that a server drives (`agrun serve`); they go on when the page is gone. Their states stay there. */
+export class RemoteRuntime {
+  readonly storage: null;
+  readonly builtInModel: null;
+  run(input: Input): Run;
+  /** by the run's id; decisions are by approval id */
+  resume(
+    runId: string,
+    decisions?: Record<string, ApprovalDecision>,
+    options?: { extend?: { maxSteps?: number; runDeadlineMs?: number; maxCostUsd?: number } },
+  ): Run;
+  session(id: string): Session;
+  /** both reject: a server does not tell what its runs are made of */
+  describeComposition(): Promise<never>;
+  inspectPrompt(input: Input): Promise<never>;
+  /** ends what is read here; the runs go on */
+  close(): Promise<void>;
+}
+
+export interface RemoteOptions {
+  /** "/v1", or the URL of one */
+  endpoint: string;
+  /** of the server; a callback is asked at each request */
+  token?: string | (() => string | Promise<string>);
+}
+
+export function createRemoteRuntime(options: RemoteOptions): Promise<RemoteRuntime>;
 export function createRuntime(options: RuntimeOptions): Promise<Runtime>;
 export function defineAction<T extends Action>(action: T): T;
 export const version: string;
@@ -278,7 +305,7 @@ export interface NoticeOptions {
 }
 
 /**
- * `<agrun-chat provider skills placeholder theme settings>`, with the slots `greeting` and `starter`.
+ * `<agrun-chat provider skills endpoint placeholder theme settings>`, with the slots `greeting` and `starter`.
  *
  * Parts for `::part()`: chat, scroll, welcome, turns, turn, user-turn, agent-turn, markdown, steps, tool, tool-head,
  * reasoning, approval, approve, deny, failure, note, trace, sources, notices, notice, notice-info, notice-warning,
@@ -289,7 +316,7 @@ export interface NoticeOptions {
  */
 export interface AgrunChatElement extends HTMLElement {
   /** what createRuntime takes beyond the attributes; set before the element comes onto the page */
-  options: Partial<RuntimeOptions>;
+  options: Partial<RuntimeOptions & RemoteOptions>;
   /** a runtime of yours instead of one of the element's own; then there is no choice of provider */
   runtime: Runtime | null;
   ask(text: string): Promise<void>;

@@ -1,9 +1,9 @@
 /** What stands behind the view: the runtime, the session, the run in progress. Knows turns only by what they take. */
 
-/** @typedef {{createRuntime: typeof import("../api/runtime.js").createRuntime, base: string}} AgrunApi */
+/** @typedef {{createRuntime: (options: any) => Promise<Runtime>, base: string}} AgrunApi */
 /** @typedef {import("./turn.js").AgentTurn} AgentTurn */
 /** @typedef {import("../api/run.js").Run} Run */
-/** @typedef {import("../api/runtime.js").Runtime} Runtime */
+/** @typedef {import("../api/runtime.js").Runtime | import("../api/remote_runtime.js").RemoteRuntime} Runtime */
 /**
  * @typedef {object} ConversationListener
  * @property {(event: import("../boot/stages.js").BootEvent) => void} onBoot
@@ -48,6 +48,11 @@ export class Conversation {
   start() {
     this.#runtime ??= this.#create();
     return this.#runtime;
+  }
+
+  /** Does a server drive the runs? */
+  get isRemote() {
+    return this.#host.hasAttribute("endpoint");
   }
 
   get provider() {
@@ -131,7 +136,7 @@ export class Conversation {
     this.#setBusy(true);
     this.#stopped = false;
     try {
-      turn.waiting("Waiting for Python to start");
+      if (!this.isRemote) turn.waiting("Waiting for Python to start");
       this.#run = begin(await this.start());
       if (this.#stopped) this.#run.stop("now");
       turn.waiting("Thinking");
@@ -140,7 +145,7 @@ export class Conversation {
         this.#tell("agrun-step", event);
       }
       const result = await this.#run.result;
-      this.#states.set(turn, result.state);
+      this.#states.set(turn, result.state ?? result.runId); // a server keeps the state
       this.#remember(turn, result);
       turn.end(result);
       this.#tell("agrun-result", result);

@@ -1,12 +1,14 @@
 /**
  * `<agrun-chat>` as agrun.js knows it: an element that loads its view (chat.mjs) when it comes onto a page.
  *
- * Attributes: `provider` ("offline" by default), `skills` (a URL), `placeholder`, `theme` ("light", "dark"; else the
+ * Attributes: `endpoint` (the `/v1` of a server that drives the runs: then there is no Python in the page, and no choice
+ * of provider; `options` may hold its `token`), or else `provider` ("offline" by default), `skills` (a URL), `placeholder`, `theme` ("light", "dark"; else the
  * reader's own), `settings` ("off": no choice of provider and key). Slots: `greeting`, and `starter` for buttons whose text (or `data-prompt`) is asked. Properties: `options`
  * (whatever else createRuntime takes) or `runtime` (one of yours), set before the element comes onto the page.
  * Events: `agrun-step`, `agrun-result`.
  */
 
+import { createRemoteRuntime } from "../api/remote_runtime.js";
 import { createRuntime } from "../api/runtime.js";
 import { showMissing } from "./missing.js";
 
@@ -42,7 +44,7 @@ function chatElement(base) {
     #load() {
       const file = new URL(`chat.mjs?${BUILD}`, base).href;
       this.#view = import(file).then(
-        ({ mount }) => mount(this, { createRuntime, base }),
+        ({ mount }) => mount(this, { createRuntime: this.hasAttribute("endpoint") ? createRemoteRuntime : createRuntime, base }),
         (error) => showMissing(/** @type {ShadowRoot} */ (this.shadowRoot), file, error),
       );
     }
@@ -56,6 +58,8 @@ function chatElement(base) {
 
     /** What the attributes and `options` say, for createRuntime. */
     runtimeOptions() {
+      const endpoint = this.getAttribute("endpoint");
+      if (endpoint !== null) return { ...this.options, endpoint };
       const skills = this.getAttribute("skills");
       return {
         assetBase: base,

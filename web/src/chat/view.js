@@ -74,7 +74,9 @@ export class ChatView {
 
   /** Begin to boot, where nothing has begun yet; a failure is shown. */
   start() {
-    this.#conversation.start().then(
+    const started = this.#conversation.start();
+    if (this.#conversation.isRemote) return void started.catch(() => {}); // shown as the failure it is
+    started.then(
       async (runtime) => this.#showProvider((await runtime.describeComposition()).provider),
       () => {},
     );
@@ -143,7 +145,8 @@ export class ChatView {
     const dock = el("div", { class: "dock", part: "dock" }, this.#down, this.#notices.element, this.#bootBar.element, this.#composer.element, foot);
     root.replaceChildren(el("div", { class: "chat", part: "chat" }, this.#scroll, dock), this.#dialog.element);
     this.#provider.hidden = !this.#mayChoose();
-    if (!this.#host.runtime) this.#showProvider(this.#conversation.provider);
+    if (this.#conversation.isRemote) this.#bootBar.hide();
+    else if (!this.#host.runtime) this.#showProvider(this.#conversation.provider);
     this.#showBusy(false);
   }
 
@@ -169,7 +172,7 @@ export class ChatView {
 
   /** A runtime of the host's own is the host's to change. */
   #mayChoose() {
-    return !this.#host.runtime && this.#host.getAttribute("settings") !== "off";
+    return !this.#host.runtime && !this.#conversation.isRemote && this.#host.getAttribute("settings") !== "off";
   }
 
   #lacksKey() {
