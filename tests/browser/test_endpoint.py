@@ -50,9 +50,9 @@ async def line_to(port: int) -> AsyncIterator[Line]:
     line = Line()
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        line.taken.set()
         there, to = await asyncio.open_connection("127.0.0.1", port)
         line.writers += [writer, to]
+        line.taken.set()
         await asyncio.gather(_pass(reader, to), _pass(there, writer))
 
     server = await asyncio.start_server(connected, "127.0.0.1", 0)
