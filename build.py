@@ -27,7 +27,9 @@ def serve(port: int) -> int:
     """Serve web/dist on this machine until stopped."""
     say("==> The page, served by agrun_host")
     page = environment.WEB / "dist"
-    return foreground([environment.program("agrun"), "serve", "--database", "none", "--directory", page, "--port", str(port)])
+    return foreground(
+        [environment.program("agrun"), "serve", "--database", "none", "--directory", page, "--port", str(port)]
+    )
 
 
 def demo(port: int, *, then_serve: bool) -> int:

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
-
 from agrun_host.serve.reading import Lagging, at_its_pace
 
 
@@ -41,7 +40,7 @@ async def test_a_reader_that_takes_nothing_costs_a_buffer_and_is_then_let_go() -
     reading = at_its_pace(numbers(), 5, 0.01)
     seen = [await anext(reading)]
     while not numbers.closed:  # it lies still meanwhile
-        await asyncio.sleep(0.005)  # noqa: ASYNC110
+        await asyncio.sleep(0.005)
     assert numbers.given <= 8
     with pytest.raises(Lagging):
         while True:

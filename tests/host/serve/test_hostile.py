@@ -142,7 +142,8 @@ def test_odd_headers_start_nothing(server: Server, model: Model, lines: list[str
 @pytest.mark.parametrize(
     "path",
     ["/../secret.txt", "/%2e%2e/secret.txt", "/..%2fsecret.txt", "/%2e%2e%2fsecret.txt", "//../secret.txt",
-     "/..\\secret.txt", "/v1/../../secret.txt", "/%00", "/index.html%00.txt", "/v1/runs/../../secret.txt", "/v1/runs/%2e%2e%2f%2e%2e"],
+     "/..\\secret.txt", "/v1/../../secret.txt", "/%00", "/index.html%00.txt", "/v1/runs/../../secret.txt",
+     "/v1/runs/%2e%2e%2f%2e%2e"],
 )  # fmt: skip
 def test_paths_lead_nowhere_else(server: Server, path: str) -> None:
     answer = server.say(_request(f"GET {path} HTTP/1.1"))

@@ -59,7 +59,8 @@ def upstream() -> Iterator[Upstream]:
             except OSError:
                 site.closed.set()
 
-        do_GET = do_POST
+        def do_GET(self) -> None:
+            self.do_POST()
 
         def log_message(self, *_: Any) -> None:
             pass
@@ -154,8 +155,8 @@ def test_a_client_that_leaves_closes_the_call(server: Server, site: Upstream) ->
     site.endless = True
     site.headers = {"content-type": "text/event-stream"}
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as line:
-        head = f"POST {CHAT} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{{}}"
-        line.sendall(head.encode())
+        head = [f"POST {CHAT} HTTP/1.1", "Host: 127.0.0.1", "Content-Type: application/json", "Content-Length: 2"]
+        line.sendall("\r\n".join([*head, "", "{}"]).encode())
         found = b""
         while b"data: " not in found:  # it comes while it is made
             found += line.recv(65_536)
