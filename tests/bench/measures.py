@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from tests.bench import boots, cycles, imports, plans, streaming
+from tests.bench import boots, cycles, imports, plans, serving, sizes, streaming
 from tests.bench.figures import Finding
 from tests.bench.session import Session
 
@@ -23,5 +23,7 @@ MEASURES: Mapping[str, Measure] = {
     "M4": Measure("first visit in the browser", boots.first),
     "M6": Measure("import on CPython", imports.cost),
     "M7": Measure("stream of 10 000 deltas", streaming.cost),
+    "M8": Measure("size", sizes.sizes),
+    "M9": Measure("a server under 500 runs at once", serving.cost),
     "M10": Measure("a plan of 8 actions of 100 ms", plans.time),
 }
