@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from typing import Any
 
 from sse_starlette import EventSourceResponse, ServerSentEvent
@@ -18,6 +19,7 @@ from starlette.routing import Route
 from agrun_host.runs import Runs
 from agrun_host.serve.bodies import Decide, StartRun, StopRun, View, read_body
 from agrun_host.serve.problems import Refused
+from agrun_host.serve.reading import Lagging, at_its_pace
 from agrun_host.serve.settings import ServeSettings
 from agrun_wasm.contracts.events import DELTA_TYPES
 
@@ -61,7 +63,7 @@ def run_routes(settings: ServeSettings) -> list[Route]:
 
     def _stream(request: Request, run_id: str, after: int) -> Response:
         return EventSourceResponse(
-            _told(_runs(request), run_id, after),
+            _told(_runs(request), run_id, after, settings),
             ping=settings.ping_seconds,
             send_timeout=settings.send_seconds,
             headers={"cache-control": "no-store", "x-accel-buffering": "no", "location": f"/v1/runs/{run_id}"},
@@ -82,12 +84,19 @@ def _runs(request: Request) -> Runs:
     return runs
 
 
-async def _told(runs: Runs, run_id: str, after: int) -> AsyncIterator[ServerSentEvent]:
-    """`step` and `delta` events with their numbers, last a `result` with the view, which has none."""
+async def _told(runs: Runs, run_id: str, after: int, settings: ServeSettings) -> AsyncIterator[ServerSentEvent]:
+    """`step` and `delta` events with their numbers, last a `result` with the view, which has none; or `lagging`, for a
+    reader that is too slow: it may come back with the last number that it has."""
     yield ServerSentEvent(event="run", data=json.dumps(View.of(await runs.view(run_id))), retry=_RETRY_MS)
-    async for event in runs.events(run_id, after):
-        kind = "delta" if event["type"] in DELTA_TYPES else "step"
-        yield ServerSentEvent(event=kind, id=str(event["seq"]), data=json.dumps(event))
+    reading = at_its_pace(runs.events(run_id, after), settings.events_waiting, settings.lag_seconds)
+    try:
+        async with aclosing(reading) as events:
+            async for event in events:
+                kind = "delta" if event["type"] in DELTA_TYPES else "step"
+                yield ServerSentEvent(event=kind, id=str(event["seq"]), data=json.dumps(event))
+    except Lagging:
+        yield ServerSentEvent(event="lagging", data=json.dumps({"hint": "Come back with Last-Event-ID."}))
+        return
     view = await runs.view(run_id)
     if view.result is not None:
         yield ServerSentEvent(event="result", data=json.dumps(View.of(view)))

@@ -32,6 +32,9 @@ class ServeSettings:
     requests_per_client: int = 256
     requests_at_once: int = 2_000
     ping_seconds: float = 15.0
+    #: events that wait for a reader, and how long it may leave them all waiting
+    events_waiting: int = 1_000
+    lag_seconds: float = 10.0
     #: a reader that takes nothing for so long is let go; it can come back for what it has not seen
     send_seconds: float = 60.0
 
