@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from build_tasks.copies import surface_is_current
-from build_tasks.environment import WEB, ensure_chromium, program, setup
+from build_tasks.environment import WEB, ensure_chromium, ensure_postgres, program, setup
 from build_tasks.products import web
 from build_tasks.steps import Command, TaskError, say, stream
 
@@ -29,6 +29,7 @@ def test(arguments: Sequence[str]) -> int:
     """Set up what the tests need, build the page, run pytest; its exit code."""
     setup("dev")
     ensure_chromium()
+    ensure_postgres()
     web()
     say("==> Tests")
     colour = ["--color=yes"] if sys.stdout.isatty() else []

@@ -46,6 +46,19 @@ def node() -> str:
     return found
 
 
+def ensure_postgres() -> None:
+    """PostgreSQL's programs for the tests of the server, through apt; elsewhere those tests say what they lack."""
+    if any(Path("/usr/lib/postgresql").glob("*/bin/initdb")) or shutil.which("initdb"):
+        return up_to_date("PostgreSQL")
+    if shutil.which("apt-get") and os.geteuid() == 0:
+        with step("PostgreSQL through apt-get (about 50 MB, once)"):
+            env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+            quietly(["apt-get", "update"], env=env)
+            quietly(["apt-get", "install", "-y", "--no-install-recommends", "postgresql"], env=env)
+    else:
+        say("    PostgreSQL is not here and cannot be installed without apt and root: its tests are skipped")
+
+
 def ensure_chromium() -> None:
     """A browser for the page tests: the machine's own, else Debian's, else Playwright's."""
     if CHROMIUM.exists() or any(map(shutil.which, BROWSERS)):
