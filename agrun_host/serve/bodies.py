@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field
@@ -83,10 +84,18 @@ async def read_body(request: Request, model: type[B]) -> B:
         raise Refused(415, "NOT_JSON", "the body must be sent as application/json")
     raw = await request.body()
     try:
-        value = json.loads(raw, parse_constant=_no_number)
+        value = json.loads(raw, parse_float=_number, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
         raise Refused(400, "NOT_JSON", f"the body is not JSON: {error}") from None
     return parse(model, value, "body", ConfigInvalid)
+
+
+def _number(written: str) -> int | float:
+    """JSON has one kind of number: 8.0 is the integer 8, as JSON Schema has it too."""
+    value = float(written)
+    if math.isinf(value):
+        raise ValueError(f"{written[:40]} is out of range")
+    return int(value) if value.is_integer() and abs(value) <= 2**53 else value
 
 
 def _no_number(name: str) -> Any:

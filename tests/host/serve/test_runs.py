@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
@@ -139,3 +140,12 @@ def test_any_client_stops_a_run(server: Server, model: Model) -> None:
     model.may.set()
     assert server.ask("POST", f"/v1/runs/{run_id}/stop", {"how": "now"}).json["status"] == "aborted"
     assert server.ask("POST", f"/v1/runs/{run_id}/stop", {"how": "soon"}).status == 400
+
+
+def test_a_whole_number_may_be_written_with_a_point(server: Server) -> None:
+    asked = {"prompt": "hello", "requestedCitations": {"minUrlCount": 1}}
+    raw = json.dumps({"input": asked}).replace(": 1}", ": 1.0}").encode()
+    assert b"1.0" in raw
+    assert server.ask("POST", "/v1/runs", raw=raw).status == 202
+    for number in (b"1.5", b"1e999"):
+        assert server.ask("POST", "/v1/runs", raw=raw.replace(b"1.0", number)).status == 400
