@@ -15,7 +15,8 @@ from typing import Any, Self
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert as insert_postgresql
 from sqlalchemy.dialects.sqlite import insert as insert_sqlite
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, OperationalError, ProgrammingError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from agrun_host.store.migrate import migrate
@@ -63,7 +64,7 @@ class Database:
         database = cls(engine, engine_url.render_as_string(hide_password=False), shown)
         try:
             if lite:
-                database._lock = _take_file(Path(str(ours.database)))
+                database._lock = database._take_file(Path(str(ours.database)))
             async with database.transaction() as connection:
                 await connection.run_sync(migrate)
         except BaseException:
@@ -82,10 +83,10 @@ class Database:
         try:
             async with self._engine.begin() as connection:
                 yield connection
-        except (OperationalError, OSError) as error:
+        except (OperationalError, OSError, PoolTimeout) as error:
             raise self._unavailable(error) from error
         except DBAPIError as error:
-            if error.connection_invalidated:
+            if error.connection_invalidated or not isinstance(error, (IntegrityError, DataError, ProgrammingError)):
                 raise self._unavailable(error) from error
             raise
 
@@ -103,6 +104,26 @@ class Database:
             f"database {self.name}: {type(cause).__name__}: {cause}",
             hint="Nothing of this step was kept. See that the database runs and has room, and try again.",
         )
+
+    def _take_file(self, path: Path) -> Any:
+        """An open lock file beside the database, whose lock ends with the process. Raises DatabaseUnavailable."""
+        try:
+            import fcntl
+        except ImportError:  # Windows: SQLite's own locks keep the file whole, and nobody looks for a second process
+            return None
+        try:
+            lock = path.with_name(path.name + ".lock").open("w")
+        except OSError as error:
+            raise self._unavailable(error) from error
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            lock.close()
+            raise DatabaseUnavailable(
+                f"database {path.name}: another process serves from it",
+                hint="One process at a time uses a SQLite file. End the other one, or use PostgreSQL for several.",
+            ) from None
+        return lock
 
     async def close(self) -> None:
         await self._engine.dispose()
@@ -134,21 +155,3 @@ def _set_up_sqlite(engine: AsyncEngine) -> None:
     def begun(connection: Any) -> None:
         # A transaction that begins by reading and is overtaken by DBOS's writer could not be gone on with.
         connection.exec_driver_sql("BEGIN IMMEDIATE")
-
-
-def _take_file(path: Path) -> Any:
-    """An open lock file beside the database, whose lock ends with the process. Raises DatabaseUnavailable."""
-    try:
-        import fcntl
-    except ImportError:  # Windows: SQLite's own locks keep the file whole, and nobody looks for a second process
-        return None
-    lock = path.with_name(path.name + ".lock").open("w")
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        lock.close()
-        raise DatabaseUnavailable(
-            f"database {path.name}: another process serves from it",
-            hint="One process at a time uses a SQLite file. End the other one, or use PostgreSQL for several.",
-        ) from None
-    return lock

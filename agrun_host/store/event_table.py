@@ -30,7 +30,7 @@ class EventTable:
         #: added since the last transaction began, and who waits for it
         self._rows: list[dict[str, Any]] = []
         self._reserved: dict[str, int] = {}
-        self._written: asyncio.Future[None] | None = None
+        self._written: asyncio.Task[None] | None = None
         self._writing = asyncio.Lock()
 
     async def append(self, run_id: str, events: Sequence[Mapping[str, Any]], reserved: int | None = None) -> None:
@@ -40,18 +40,15 @@ class EventTable:
         if reserved is not None:
             self._reserved[run_id] = max(reserved, self._reserved.get(run_id, 0))
         if self._written is None:
-            self._written = asyncio.get_running_loop().create_future()
-            self._written.add_done_callback(lambda done: done.cancelled() or done.exception())
-        written = self._written
-        async with self._writing:
-            if not written.done():
-                await self._write(written)
-        await written
+            self._written = asyncio.create_task(self._write())
+        # Others wait for the same transaction: one that is cancelled takes it from nobody.
+        await asyncio.shield(self._written)
 
-    async def _write(self, written: asyncio.Future[None]) -> None:
-        rows, reserved = self._rows, self._reserved
-        self._rows, self._reserved, self._written = [], {}, None
-        try:
+    async def _write(self) -> None:
+        """Waits for the transaction before, and writes what was gathered meanwhile."""
+        async with self._writing:
+            rows, reserved = self._rows, self._reserved
+            self._rows, self._reserved, self._written = [], {}, None
             async with self._database.transaction() as connection:
                 for place in range(0, len(rows), _ROWS):
                     put = self._database.insert(tables.events).values(rows[place : place + _ROWS])
@@ -59,17 +56,12 @@ class EventTable:
                 if reserved:
                     await connection.execute(
                         sa.update(tables.runs)
-                        .where(tables.runs.c.id == sa.bindparam("of_run"))
+                        .where(
+                            tables.runs.c.id == sa.bindparam("of_run"), tables.runs.c.reserved < sa.bindparam("bound")
+                        )
                         .values(reserved=sa.bindparam("bound")),
                         [{"of_run": run_id, "bound": bound} for run_id, bound in reserved.items()],
                     )
-        except BaseException as error:
-            lost = isinstance(error, asyncio.CancelledError)
-            written.set_exception(RuntimeError("the writer of the events was cancelled") if lost else error)
-            if lost:
-                raise
-        else:
-            written.set_result(None)
 
     async def read(self, run_id: str, after: int = 0, limit: int = 1_000) -> list[dict[str, Any]]:
         """Events whose number is above `after`, in order."""

@@ -42,7 +42,7 @@ def database_url(given: str | None) -> tuple[URL, URL]:
         given = f"sqlite:///{path}"
     try:
         url = make_url(given)
-    except ArgumentError:
+    except (ArgumentError, ValueError):
         raise ConfigInvalid("database: this is no database URL", hint=_HINT) from None
     drivers = DRIVERS.get(url.get_backend_name())
     if drivers is None:

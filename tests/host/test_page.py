@@ -189,11 +189,11 @@ def test_the_command_serves_until_ctrl_c(folder: Path) -> None:
     import signal
     import urllib.request
 
-    command = [sys.executable, "-m", "agrun_host", "serve", "--port", "0", "--directory", folder]
+    command = [sys.executable, "-m", "agrun_host", "serve", "--database", "none", "--port", "0", "--directory", folder]
     serving = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         assert serving.stdout is not None
-        address = serving.stdout.readline().split()[4]
+        address = serving.stdout.readline().split()[2]
         with urllib.request.urlopen(address) as answer:
             assert answer.read() == FILES["index.html"]
         serving.send_signal(signal.SIGINT)

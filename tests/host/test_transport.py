@@ -271,7 +271,7 @@ async def test_reading_refuses_names_with_any_private_address(
 
 
 async def test_reading_connects_to_the_address_that_was_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with serving(redirecting) as url, fetching() as fetch:
+    async with serving(redirecting) as url, fetching(allow_ports=[int(url.rpartition(":")[2])]) as fetch:
         port = url.rpartition(":")[2]
         Resolver(monkeypatch, {"pages.example": ["93.184.216.34"]})
         connect = asyncio.open_connection
@@ -289,6 +289,16 @@ async def test_reading_connects_to_the_address_that_was_checked(monkeypatch: pyt
             with pytest.raises(FetchError) as caught:
                 await read(fetch, get(f"http://pages.example:{port}/to/{place}", "read"))
             assert caught.value.kind == "redirect_private"
+
+
+@pytest.mark.parametrize("port", [22, 25, 8080, 6379])
+async def test_reading_keeps_to_the_ports_of_the_web(monkeypatch: pytest.MonkeyPatch, port: int) -> None:
+    Resolver(monkeypatch, {"pages.example": ["93.184.216.34"]})
+    async with fetching() as fetch:
+        with pytest.raises(FetchError) as caught:
+            await read(fetch, get(f"http://pages.example:{port}/x", "read"))
+        assert caught.value.kind == "private_address"
+        assert str(port) in caught.value.message
 
 
 async def test_other_calls_may_go_anywhere() -> None:

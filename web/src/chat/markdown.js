@@ -138,7 +138,7 @@ export class MarkdownView {
     this.#scheduled = true;
     setTimeout(() => {
       this.#scheduled = false;
-      if (this.#rendered < this.text.length) this.#schedule();
+      if (this.#whole || this.#rendered < this.text.length) this.#schedule(); // ended, it is read to its end once more
     }, ms * REST);
   }
 
