@@ -49,8 +49,8 @@ def node() -> str:
 def ensure_postgres() -> None:
     """PostgreSQL's programs for the tests of the server, through apt; elsewhere those tests say what they lack."""
     if any(Path("/usr/lib/postgresql").glob("*/bin/initdb")) or shutil.which("initdb"):
-        return up_to_date("PostgreSQL")
-    if shutil.which("apt-get") and os.geteuid() == 0:
+        up_to_date("PostgreSQL")
+    elif shutil.which("apt-get") and os.geteuid() == 0:
         with step("PostgreSQL through apt-get (about 50 MB, once)"):
             env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
             quietly(["apt-get", "update"], env=env)
