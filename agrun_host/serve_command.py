@@ -64,6 +64,10 @@ def serve(
     allow_host: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Another name this server is reached under; repeatable.")
     ] = None,
+    relay_to: Annotated[
+        list[str] | None,
+        typer.Option(metavar="HOST", help="/v1/fetch passes a page's own signed-in calls on to it; repeatable."),
+    ] = None,
     limit: Annotated[int, typer.Option(min=1, metavar="N", help="Runs driven at once in this process.")] = 1000,
     directory: Annotated[
         Path | None, typer.Option(metavar="DIR", help="The built page; found by itself in a checkout.")
@@ -86,6 +90,7 @@ def serve(
     A run goes on when its client has left, and after a restart. /openapi.json describes the API. A page may use
     /v1/providers/openai (anthropic, gemini) as its baseUrl, without a key, and /v1/fetch as its proxyUrl.
     """
+    from agrun_host.keyring_store import key_in_keyring
     from agrun_host.keys import missing_key
     from agrun_host.page import find_page
     from agrun_host.runtime import Runtime
@@ -121,7 +126,12 @@ def serve(
         if problem := missing_key(make_runtime().config):
             refuse(screen, problem)
         fetch = HttpFetch()
-        relays = [*provider_relay_routes(relayed_providers(os.environ), fetch), *fetch_relay_routes(fetch)]
+        base_urls = {} if base_url is None else {config.provider_config().name: base_url}
+        providers = relayed_providers(os.environ, base_urls, key_in_keyring)
+        relays = [
+            *provider_relay_routes(providers, fetch),
+            *fetch_relay_routes(fetch, relay_to or (), token=settings.token is not None),
+        ]
         url = database or os.environ.get(DATABASE_VARIABLE)
         app = create_app(settings, _opened(make_runtime, url, limit), relays)
         serve_app(app, settings, lambda address: print(f"Serving at {address} (Ctrl+C ends)", flush=True))

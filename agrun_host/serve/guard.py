@@ -19,11 +19,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from agrun_host.serve.problems import Refused, problem
 from agrun_host.serve.settings import ServeSettings
 from agrun_wasm.contracts.errors import ErrorInfo
+from agrun_wasm.contracts.ports import FETCH_FAILURE, FINAL_URL
 
 __all__ = ["Guard"]
 
-_METHODS = "GET, POST, OPTIONS"
-_ASKED_HEADERS = "authorization, content-type, idempotency-key, last-event-id"
+_METHODS = "GET, HEAD, POST, OPTIONS"
+#: ours, and those of the providers' dialects, which a page sends to the relays
+_ASKED_HEADERS = (
+    "authorization, content-type, idempotency-key, last-event-id, x-api-key, x-goog-api-key, api-key, "
+    "anthropic-version, anthropic-beta, anthropic-dangerous-direct-browser-access, openai-beta"
+)
+_SHOWN_HEADERS = f"location, retry-after, retry-after-ms, {FINAL_URL}, {FETCH_FAILURE}"
 _GUARDED = ("/v1", "/openapi.json")
 _INTERNAL = ErrorInfo(code="INTERNAL", message="the server failed to answer this; its log says more")
 _log = logging.getLogger(__name__)
@@ -192,7 +198,7 @@ def _with_origin(send: Send, allowed: str | None) -> Send:
         if message["type"] == "http.response.start":
             headers: Any = MutableHeaders(scope=message)
             headers["access-control-allow-origin"] = allowed
-            headers["access-control-expose-headers"] = "location, retry-after"
+            headers["access-control-expose-headers"] = _SHOWN_HEADERS
             headers.add_vary_header("origin")
         await send(message)
 

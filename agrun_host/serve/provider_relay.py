@@ -7,102 +7,137 @@ sends to sign in with is left out, and so is the key from whatever comes back.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import NamedTuple
 
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from agrun_host.keys import KEY_VARIABLES
+from agrun_host.serve.passing import INERT, PassedOn
 from agrun_host.serve.problems import Refused
-from agrun_host.serve.redacting import without
-from agrun_wasm.contracts.ports import Fetch, FetchError, FetchRequest
+from agrun_host.serve.redacting import header_without, without
+from agrun_wasm.contracts.ports import Fetch, FetchError, FetchRequest, FetchResponse
+from agrun_wasm.providers.endpoint import endpoint
 
 __all__ = ["Relayed", "provider_relay_routes", "relayed_providers"]
 
 _TIMEOUT_MS = 120_000
+_MOST_SECONDS = 3_600
+_MOST_BYTES = 64 * 1024 * 1024
 #: what is passed on of a request and of an answer; everything else is the connection's, or nobody's business
 _SENT = ("accept", "content-type", "anthropic-version", "anthropic-beta", "openai-beta")
 _GIVEN = ("content-type", "retry-after", "retry-after-ms", "request-id", "x-request-id")
 
 
+class _Dialect(NamedTuple):
+    """The first of `versions` stands before a path that names none: a page's base URL (`/v1/providers/openai`) has one
+    of its own already, and the page adds none."""
+
+    base_url: str | None
+    versions: tuple[str, ...]
+    paths: str
+    header: str
+
+
+_TABLE: dict[str, _Dialect] = {
+    "openai": _Dialect("https://api.openai.com", ("v1",), "chat/completions|responses", "authorization"),
+    "openai-compatible": _Dialect(None, ("v1",), "chat/completions", "authorization"),
+    "anthropic": _Dialect("https://api.anthropic.com", ("v1",), "messages", "x-api-key"),
+    "gemini": _Dialect(
+        "https://generativelanguage.googleapis.com",
+        ("v1beta", "v1"),
+        "models/[A-Za-z0-9._-]+:(?:generateContent|streamGenerateContent)",
+        "x-goog-api-key",
+    ),
+}
+#: providers that are the same place as another one
+_SAME = {"openai-responses": "openai"}
+
+
 class Relayed(NamedTuple):
-    """A provider that the server has a key for: its address, the paths that are passed on, the header of the key."""
+    """A provider that the server passes on to: its address, the paths, the header of the key, the key ("": none)."""
 
     base_url: str
+    version: str
     paths: re.Pattern[str]
     header: str
     key: str
 
+    def address(self, path: str, *, events: bool) -> str | None:
+        """Where a path of a client leads, None for one that is not passed on. `events`: Gemini's wish to stream."""
+        found = self.paths.fullmatch(path)
+        if found is None:
+            return None
+        query = {"alt": "sse"} if events else None
+        return endpoint(self.base_url, found["path"], version=found["version"] or self.version, query=query)
+
     def signed_in(self) -> dict[str, str]:
+        if not self.key:
+            return {}
         return {self.header: f"Bearer {self.key}" if self.header == "authorization" else self.key}
 
 
-#: name -> base URL, paths, header of the key
-_TABLE: dict[str, tuple[str, str, str]] = {
-    "openai": ("https://api.openai.com", r"v1/(chat/completions|responses)", "authorization"),
-    "anthropic": ("https://api.anthropic.com", r"v1/messages", "x-api-key"),
-    "gemini": (
-        "https://generativelanguage.googleapis.com",
-        r"v1(beta)?/models/[A-Za-z0-9._-]+:(generateContent|streamGenerateContent)",
-        "x-goog-api-key",
-    ),
-}
+def relayed_providers(
+    environment: Mapping[str, str],
+    base_urls: Mapping[str, str] | None = None,
+    stored: Callable[[str], str | None] = lambda _provider: None,
+) -> dict[str, Relayed]:
+    """The providers whose key is in the environment, or is `stored`.
 
-
-def relayed_providers(environment: Mapping[str, str], base_urls: Mapping[str, str] | None = None) -> dict[str, Relayed]:
-    """The providers whose key is in the environment. `base_urls` gives another address of one, a gateway's."""
+    `base_urls` gives another address of one, a gateway's; a server that is only OpenAI-compatible has no other, and may
+    need no key.
+    """
+    places = {_SAME.get(name, name): url for name, url in (base_urls or {}).items()}
     found = {}
-    for name, (base_url, paths, header) in _TABLE.items():
+    for name, dialect in _TABLE.items():
         keys = (environment.get(variable, "").strip() for variable in KEY_VARIABLES[name])
-        if key := next(filter(None, keys), None):
-            place = (base_urls or {}).get(name, base_url).rstrip("/")
-            found[name] = Relayed(place, re.compile(paths), header, key)
+        key = next(filter(None, keys), None) or stored(name) or ""
+        place = places.get(name, dialect.base_url)
+        if place is not None and (key or dialect.base_url is None):
+            paths = re.compile(f"(?:(?P<version>{'|'.join(dialect.versions)})/)?(?P<path>{dialect.paths})")
+            found[name] = Relayed(place, dialect.versions[0], paths, dialect.header, key)
     return found
 
 
 def provider_relay_routes(providers: Mapping[str, Relayed], fetch: Fetch) -> list[Route]:
     """The route under /v1/providers. A page uses it as `baseUrl: "/v1/providers/openai"`, without a key."""
 
-    async def relay(request: Request) -> Response:
+    async def relay(request: Request) -> PassedOn:
         provider = providers.get(request.path_params["name"])
         if provider is None:
             known = ", ".join(providers) or "none"
             raise Refused(404, "NOT_FOUND", f"this server has no key for that provider; it has: {known}")
         path = request.path_params["path"]
         raw = request.scope.get("raw_path", b"").decode("latin-1").partition("?")[0]
+        address = provider.address(path, events=request.query_params.get("alt") == "sse")
         # The path as it was sent, too: nothing in it may mean something else to the provider than it does here.
-        if not provider.paths.fullmatch(path) or not raw.endswith(f"/{path}"):
+        if address is None or not raw.endswith(f"/{path}"):
             raise Refused(404, "NOT_FOUND", "this path of the provider is not passed on")
-        query = "?alt=sse" if request.query_params.get("alt") == "sse" else ""
         headers = {name: value for name in _SENT if (value := request.headers.get(name)) is not None}
-        asked = FetchRequest(
-            "POST",
-            f"{provider.base_url}/{path}{query}",
-            {**headers, **provider.signed_in()},
-            await request.body(),
-            timeout_ms=_TIMEOUT_MS,
+        return PassedOn(
+            fetch,
+            FetchRequest(
+                "POST", address, {**headers, **provider.signed_in()}, await request.body(), timeout_ms=_TIMEOUT_MS
+            ),
+            headers=partial(_given, provider.key),
+            refused=_refused,
+            seconds=_MOST_SECONDS,
+            most_bytes=_MOST_BYTES,
+            through=partial(without, provider.key),
         )
-        async with AsyncExitStack() as open_call:
-            try:
-                answer = await open_call.enter_async_context(fetch.open(asked))
-            except FetchError as error:
-                raise Refused(502, "PROVIDER_UNREACHABLE", f"the provider gave no answer ({error.kind})") from None
-            kept = open_call.pop_all()
-        given = {name: answer.headers[name] for name in _GIVEN if name in answer.headers}
-        body = _whole(kept, without(provider.key, answer.chunks()))
-        return StreamingResponse(body, answer.status, {**given, "cache-control": "no-store"})
 
     return [Route("/v1/providers/{name}/{path:path}", relay, methods=["POST"])]
 
 
-async def _whole(call: AsyncExitStack, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The body; the call to the provider ends with it, and with a client that leaves."""
-    async with call:
-        try:
-            async for piece in pieces:
-                yield piece
-        except FetchError as error:  # a body that just ended would pass for a whole one
-            raise ConnectionAbortedError("the provider's answer broke off") from error
+def _given(key: str, answer: FetchResponse) -> dict[str, str]:
+    given = {name: header_without(key, answer.headers[name]) for name in _GIVEN if name in answer.headers}
+    return {**given, **INERT}
+
+
+def _refused(fault: FetchError) -> Refused:
+    # Its message may name a gateway's address, which is no business of a page's.
+    if fault.kind == "timeout":
+        return Refused(504, "PROVIDER_TIMEOUT", "the provider gave no answer in time")
+    return Refused(502, "PROVIDER_UNREACHABLE", f"the provider gave no answer ({fault.kind})")

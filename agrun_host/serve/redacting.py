@@ -1,4 +1,4 @@
-"""A body on its way through, without the key: it is looked for in what a provider sends back, which may echo it."""
+"""What comes back from a provider, without the key: it is looked for in bodies and headers, which may echo it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 from agrun_wasm.text.redaction import Redactor, StreamRedactor
 
-__all__ = ["without"]
+__all__ = ["header_without", "without"]
 
 
 async def without(key: str, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
@@ -20,3 +20,8 @@ async def without(key: str, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes
             yield shown.encode("latin-1")
     if shown := redactor.close():
         yield shown.encode("latin-1")
+
+
+def header_without(key: str, value: str) -> str:
+    """The value of a header, likewise."""
+    return Redactor([key]).text(value)

@@ -7,15 +7,16 @@ are JS's own, so that a call leaves no Python function behind in JS.
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, Literal
+from typing import Any, Literal, cast, get_args
 from urllib.parse import quote, urlsplit
 
 import js
 
 from agrun_wasm.browser.border import JsException, absent, js_bytes, py_bytes, settled
-from agrun_wasm.contracts.ports import FetchError, FetchFailureKind, FetchRequest
+from agrun_wasm.contracts.ports import FETCH_FAILURE, FINAL_URL, FetchError, FetchFailureKind, FetchRequest
 
 #: names of the reasons our controller gives; they are errors, since Python cannot be told of a promise that fails
 #: with anything else
@@ -23,15 +24,12 @@ _CLOSED = "AbortError"
 _TIMEOUT = "TimeoutError"
 
 
-#: how a proxy says which URL its redirects led to
-FINAL_URL = "x-agrun-final-url"
-
-
 class JsFetch:
     """The Fetch port. Cookies are never sent.
 
     With `proxy_url`, every request to another origin goes there instead, as it is, with the real URL in the query:
-    `<proxy_url>?url=<encoded>`. The proxy answers with what it got, and with FINAL_URL where it was redirected.
+    `<proxy_url>?url=<encoded>`. The proxy answers with what it got, and with FINAL_URL where it was redirected; where
+    it got nothing, with FETCH_FAILURE and an error in JSON.
     """
 
     platform: Literal["browser", "host"] = "browser"
@@ -45,7 +43,10 @@ class JsFetch:
         call = _Call(request, self._proxy_url)
         self._calls.add(call)
         try:
-            yield JsResponse(call, await call.head())
+            response = await call.head()
+            if call.relayed and (failure := response.headers.get(FETCH_FAILURE)):
+                raise await call.failure_told(str(failure), response)
+            yield JsResponse(call, response)
         finally:
             call.end()
             self._calls.discard(call)
@@ -86,7 +87,7 @@ class _Call:
 
     def __init__(self, request: FetchRequest, proxy_url: str | None) -> None:
         self.url = request.url
-        self.relayed = proxy_url is not None and _origin(request.url) != js.location.origin
+        self.relayed = proxy_url is not None and not _is_own(request.url)
         self._address = _relayed(proxy_url, request.url) if proxy_url and self.relayed else request.url
         self._request = request
         self._controller = js.AbortController.new()
@@ -111,6 +112,15 @@ class _Call:
             if timer is not None:
                 js.clearTimeout(timer)
 
+    async def failure_told(self, kind: str, response: Any) -> FetchError:
+        """What a relay says of the call that it could not make."""
+        try:
+            message = str(json.loads(str(await self.timed(response.text())))["error"]["message"])
+        except (ValueError, KeyError, TypeError):
+            message = "the proxy got no answer"
+        known = cast("FetchFailureKind", kind) if kind in get_args(FetchFailureKind) else "network_or_cors"
+        return FetchError(known, message, url=self.url, relayed=True)
+
     def end(self) -> None:
         if not self._controller.signal.aborted:
             self._controller.abort(js.DOMException.new("closed", _CLOSED))
@@ -133,7 +143,7 @@ class _Call:
         kind: FetchFailureKind = "network_or_cors"
         if signal.aborted:
             kind = "timeout" if signal.reason.name == _TIMEOUT else "aborted"
-        return FetchError(kind, self._message(kind), url=self.url)
+        return FetchError(kind, self._message(kind), url=self.url, relayed=self.relayed)
 
     def _message(self, kind: FetchFailureKind) -> str:
         host = urlsplit(self.url).netloc or self.url
@@ -141,6 +151,11 @@ class _Call:
             return f"the request to {host} was stopped"
         if kind == "timeout":
             return f"{host} did not answer within {self._request.timeout_ms:g} ms"
+        if self.relayed:
+            return (
+                f"no response from the proxy that was asked for {host} (`proxyUrl`): is it running, and does it allow "
+                f"requests from this page's origin?"
+            )
         return (
             f"no response from {host}: it cannot be reached, or it does not allow requests from this page (CORS; the "
             f"browser does not say which). Two ways out: a provider or site that allows them, or a proxy of your own "
@@ -152,6 +167,7 @@ def _relayed(proxy_url: str, url: str) -> str:
     return f"{proxy_url}{'&' if '?' in proxy_url else '?'}url={quote(url, safe='')}"
 
 
-def _origin(url: str) -> str:
+def _is_own(url: str) -> bool:
+    """Is it of this page's origin? One without an origin is."""
     parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}"
+    return not (parts.scheme or parts.netloc) or f"{parts.scheme}://{parts.netloc}" == js.location.origin

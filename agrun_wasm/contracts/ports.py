@@ -16,6 +16,10 @@ FetchFailureKind = Literal[
     "aborted", "timeout", "network_or_cors", "private_address", "redirect_private", "too_many_redirects", "decode_error"
 ]
 
+#: how a relay (`proxyUrl`) says which URL its redirects led to, and that it has no answer: the kind of failure
+FINAL_URL = "x-agrun-final-url"
+FETCH_FAILURE = "x-agrun-fetch-failure"
+
 
 class FetchRequest(NamedTuple):
     """One HTTP request. `timeout_ms` bounds the time to the response's head and each wait for a chunk.
@@ -53,10 +57,14 @@ class FetchResponse(Protocol):
 
 
 class FetchError(Exception):
-    """No (more) response. `kind` aborted only where our own side cut the call; `message` says what to do."""
+    """No (more) response. `kind` aborted only where our own side cut the call; `message` says what to do.
 
-    def __init__(self, kind: FetchFailureKind, message: str, *, url: str = "") -> None:
+    `relayed`: the call went through a relay (`proxyUrl`), so that CORS of the site called is not the reason.
+    """
+
+    def __init__(self, kind: FetchFailureKind, message: str, *, url: str = "", relayed: bool = False) -> None:
         super().__init__(message)
+        self.relayed = relayed
         self.kind = kind
         self.message = message
         self.url = url

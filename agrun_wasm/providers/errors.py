@@ -176,7 +176,7 @@ def fetch_error(failure: FetchError, *, url: str, platform: str, head_came: bool
         what = "sent nothing more" if head_came else "did not answer"
         return ProviderError("PROVIDER_TIMEOUT", f"{what} for {timeout_ms} ms", hint=HINTS["PROVIDER_TIMEOUT"])
     if failure.kind == "network_or_cors" and not head_came:
-        if platform == "browser":
+        if platform == "browser" and not failure.relayed:
             return ProviderError(
                 "NETWORK_OR_CORS", _CORS.format(host=host), hint=_LOCAL_HINT if _is_local(host) else _CORS_HINT
             )

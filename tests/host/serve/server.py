@@ -7,7 +7,7 @@ import json
 import socket
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,14 +51,12 @@ class Server:
         *,
         raw: bytes | None = None,
     ) -> Answer:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
         sent = {"content-type": "application/json", **(headers or {})}
         content = raw if raw is not None else None if body is None else json.dumps(body).encode()
-        connection.request(method, path, content, sent)
-        answer = connection.getresponse()
-        found = Answer(answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read())
-        connection.close()
-        return found
+        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)) as connection:
+            connection.request(method, path, content, sent)
+            with connection.getresponse() as answer:
+                return Answer(answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read())
 
     def say(self, text: bytes, seconds: float = 10) -> bytes:
         """What comes back for these very bytes, until the other side has nothing more to say."""
