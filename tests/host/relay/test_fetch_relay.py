@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (tables of cases)
 """/v1/fetch: who may be asked, what goes along, and what the page is told when nothing comes back."""
 
 from __future__ import annotations

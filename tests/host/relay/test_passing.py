@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (tables of cases)
 """What both relays share: an answer comes through as it is made, and a call ends with its client."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (tables of cases)
 """/v1/providers: the page's paths lead to models and nowhere else, and the key goes one way."""
 
 from __future__ import annotations
