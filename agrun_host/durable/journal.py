@@ -55,14 +55,17 @@ class WorkflowJournal:
         # Called before the step begins: DBOS would record an exception too, and the core makes such a call again.
         value = await call()
 
+        result = {"value": value}
+
         async def given() -> Any:
-            return {"value": value}
+            return result
 
         try:
             await DBOS.run_step_async({"name": key}, given)
         except Exception:
             self._lost()
             raise
+        self._recorded[key] = result  # the run may be driven again in this very workflow
         return value
 
 

@@ -21,7 +21,7 @@ from agrun_host.durable.fleet import Fleet
 from agrun_host.durable.journal import DbosJournal, WorkflowJournal
 from agrun_host.durable.places import Places
 from agrun_host.runs import NoSuchRun, RunView
-from agrun_host.store.database import Database
+from agrun_host.store.database import Database, DatabaseUnavailable
 from agrun_host.store.run_table import RunRow
 from agrun_wasm.contracts.errors import ApprovalInvalid, StateConflict, StateInvalid
 from agrun_wasm.loop.budget import extend_budgets
@@ -43,6 +43,8 @@ LOOK_S = 1.0
 FOLLOW_S = 0.25
 #: how long a run may be queued before it is thought that whoever was to start it has died
 ORPHANED_S = 10.0
+#: how soon a run is driven again whose database went away
+_AGAIN_FIRST_S, _AGAIN_MOST_S = 0.1, 5.0
 
 
 class DurableRuns:
@@ -209,15 +211,32 @@ class DurableRuns:
         if task is None or self._closing:
             raise asyncio.CancelledError
         self._tasks.add(task)
-        drive = self._drives.setdefault(run_id, Drive(self.runtime, self._places, run_id, number))
         try:
             await WorkflowJournal.begin(workflow_id(run_id, number), lost=task.cancel)
-            await drive()
+            wait = _AGAIN_FIRST_S
+            while not await self._drive(run_id, number):
+                await asyncio.sleep(wait)
+                wait = min(wait * 2, _AGAIN_MOST_S)
         finally:
             self._tasks.discard(task)
+
+    async def _drive(self, run_id: str, number: int) -> bool:
+        """Drives the run to its next end. False: the database went away, and it is to be driven again.
+
+        An error must not get out to DBOS, which would count the workflow as over: the run would go on nowhere. As after
+        a crash the run takes the same path again, with its finished calls from the journal.
+        """
+        drive = self._drives.setdefault(run_id, Drive(self.runtime, self._places, run_id, number))
+        try:
+            await drive()
+        except DatabaseUnavailable:
+            _log.warning("run %s: the database is away; it is driven again when it is back", run_id)
+            return False
+        finally:
             if self._drives.get(run_id) is drive:
                 del self._drives[run_id]
             drive.moves.set()
+        return True
 
     async def _look_again(self) -> None:
         while True:
