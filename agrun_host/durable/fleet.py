@@ -6,6 +6,7 @@ that this one is dead, and takes its runs over: no leases, no clocks to agree on
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable
 
@@ -15,8 +16,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from agrun_host.store import tables
 from agrun_host.store.database import Database
+from agrun_wasm.contracts.errors import ConfigInvalid
 
 __all__ = ["Fleet"]
+
+#: how long a lock is waited for that the process before may have left behind, and how often it is tried
+_FREED_S, _AGAIN_S = 5.0, 0.1
 
 
 class Fleet:
@@ -26,33 +31,53 @@ class Fleet:
         self._database = database
         self._id = executor_id
         self._connection: AsyncConnection | None = None
+        self._is_held = False
 
     async def join(self) -> None:
-        """From here on this process counts as alive, until `leave` or its end."""
+        """From here on this process counts as alive, until `leave` or its end. Raises ConfigInvalid where a living
+        process has this executor id: each would end the other's runs."""
         if not self._database.is_shared:
             return
-        self._connection = await self._connect()
-        await self._lock(self._connection, self._id)
+        await self._hold()
+        for _ in range(round(_FREED_S / _AGAIN_S)):
+            if self._is_held:
+                return
+            await asyncio.sleep(_AGAIN_S)
+            await self._hold()
+        if not self._is_held:
+            await self.leave()
+            raise ConfigInvalid(
+                f"executor id {self._id!r}: a living process has it",
+                hint="Give each process of a fleet an id of its own, or none: then one is made.",
+            )
+
+    async def _hold(self) -> None:
+        """Tries for the lock; the server may not have noticed yet that the connection which had it is gone."""
+        if self._connection is None:
+            self._connection = await self._connect()
+        if not self._is_held:
+            self._is_held = await self._lock(self._connection, self._id)
         async with self._database.transaction() as connection:
             new = self._database.insert(tables.executors).values(id=self._id)
             await connection.execute(new.on_conflict_do_nothing(index_elements=["id"]))
 
     async def leave(self) -> None:
         if self._connection is not None:
-            await self._connection.close()
-            self._connection = None
+            connection, self._connection, self._is_held = self._connection, None, False
+            await connection.invalidate()  # closes it for good, and the lock with it
+            await connection.close()
 
     async def rejoin(self) -> None:
-        """Takes the lock again where the connection that held it was lost."""
-        if self._connection is None:
+        """Takes the lock again where the connection that held it was lost, as often as it takes."""
+        if not self._database.is_shared:
             return
-        try:
-            await self._connection.execute(sa.text("SELECT 1"))
-        except (DBAPIError, OSError):
-            await self._connection.invalidate()
-            await self._connection.close()
-            self._connection = None
-            await self.join()
+        if self._connection is not None:
+            try:
+                await self._connection.execute(sa.text("SELECT 1"))
+            except (DBAPIError, OSError):
+                await self.leave()
+        if not self._is_held:
+            await self._hold()
 
     async def bury(self, take_over: Callable[[str], Awaitable[object]]) -> list[str]:
         """Has the runs of every dead process taken over; gives their ids. Each is taken over by one of the living."""
