@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-__all__ = ["approvals", "events", "executors", "journal", "metadata", "runs", "sessions", "states"]
+__all__ = ["approvals", "events", "executors", "metadata", "runs", "sessions", "states"]
 
 metadata = sa.MetaData()
 
@@ -34,14 +34,6 @@ states = sa.Table(
     sa.Column("run_id", sa.String(200), primary_key=True),
     sa.Column("state", sa.Text, nullable=False),
     sa.Column("revision", sa.Integer, nullable=False, default=1),
-)
-#: what finished after a state was saved, where the core's own journal is used (SqlStore)
-journal = sa.Table(
-    "agrun_journal",
-    metadata,
-    sa.Column("run_id", sa.String(200), primary_key=True),
-    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("entry", sa.Text, nullable=False),
 )
 events = sa.Table(
     "agrun_events",

@@ -31,12 +31,6 @@ def upgrade() -> None:
         sa.Column("revision", sa.Integer, nullable=False),
     )
     op.create_table(
-        "agrun_journal",
-        sa.Column("run_id", sa.String(200), primary_key=True),
-        sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
-        sa.Column("entry", sa.Text, nullable=False),
-    )
-    op.create_table(
         "agrun_events",
         sa.Column("run_id", sa.String(200), primary_key=True),
         sa.Column("seq", sa.BigInteger, primary_key=True, autoincrement=False),
@@ -58,5 +52,5 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    for name in ("executors", "approvals", "sessions", "events", "journal", "states", "runs"):
+    for name in ("executors", "approvals", "sessions", "events", "states", "runs"):
         op.drop_table(f"agrun_{name}")
