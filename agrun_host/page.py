@@ -51,6 +51,7 @@ TYPES = {
     ".wasm": "application/wasm",
     ".zip": "application/zip",
     ".whl": "application/zip",
+    ".zst": "application/zstd",  # unpacked by the page, so it is no content-encoding
     ".gz": "application/gzip",  # unpacked by the page, so it is no content-encoding
 }
 

@@ -16,7 +16,7 @@ from tests.bench.figures import Finding, Series
 from tests.bench.session import Session
 
 DIST = WEB / "dist"
-FIRST_VISIT = ("agrun.js", "manifest.json", "worker.mjs", "site.zip.gz", "pydantic_core.so.gz")
+FIRST_VISIT = ("agrun.js", "manifest.json", "worker.mjs", "site.zip.zst", "pydantic_core.so.zst")
 BESIDE = ("chat.mjs", "skills.json")
 
 

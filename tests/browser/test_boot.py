@@ -108,12 +108,14 @@ FAULTS: dict[str, tuple[str, Any, str, list[str]]] = {
     "a manifest of another build": ("/manifest.json", lambda h: body(other_build())(h), "assets", ["build"]),
     "no worker": ("/worker.mjs", status(404), "assets", ["worker.mjs", "404"]),
     "another worker": ("/worker.mjs", body(b"// old"), "assets", ["worker.mjs", "not the file of this build"]),
-    "no packages": ("/site.zip.gz", status(500), "assets", ["site.zip.gz", "500"]),
-    "other packages": ("/site.zip.gz", body(b"PK"), "assets", ["site.zip.gz", "not the file of this build"]),
-    "no side module": ("/pydantic_core.so.gz", status(404), "assets", ["pydantic_core.so.gz"]),
+    "no packages": ("/site.zip.zst", status(500), "assets", ["site.zip.zst", "500"]),
+    "other packages": ("/site.zip.zst", body(b"PK"), "assets", ["site.zip.zst", "not the file of this build"]),
+    "no side module": ("/pydantic_core.so.zst", status(404), "assets", ["pydantic_core.so.zst"]),
     "no Python": (pyodide("pyodide.asm.wasm"), status(404), "assets", ["pyodide.asm.wasm", "404"]),
     "no Pyodide": (pyodide("pyodide.asm.mjs"), status(404), "assets", ["pyodide.asm.mjs"]),
     "no standard library": (pyodide("python_stdlib.zip"), status(404), "assets", ["python_stdlib.zip"]),
+    "another standard library": (pyodide("python_stdlib.zip"), body(b"PK"), "assets", ["not the file of this build"]),
+    "a broken Python": (pyodide("pyodide.asm.wasm"), body(b"\0asm"), "assets", ["pyodide.asm.wasm", "compiled"]),
     "no skills": ("/skills.json", body(b'{"skills": []}'), "assets", ["skills.json", "not the file of this build"]),
 }
 
@@ -135,22 +137,31 @@ async def test_a_file_that_is_missing_or_wrong_is_named(fresh: Page, site: Site,
     assert "folder of agrun.js" in error["hint"]
 
 
+async def test_a_server_that_does_not_know_the_type_of_wasm_files_will_do(fresh: Page, site: Site) -> None:
+    path = pyodide("pyodide.asm.wasm")
+    site.answers[path] = body((DIST / path[1:]).read_bytes(), "application/octet-stream")
+    try:
+        assert (await fresh.evaluate(START, {}))["text"] == "ok"
+    finally:
+        del site.answers[path]
+
+
 async def test_a_download_that_stands_still_is_given_up(fresh: Page, site: Site) -> None:
-    site.answers["/site.zip.gz"] = hang
+    site.answers["/site.zip.zst"] = hang
     try:
         found = await fresh.evaluate(START, {"stageTimeouts": {"assets": 1500}})
     finally:
-        del site.answers["/site.zip.gz"]
+        del site.answers["/site.zip.zst"]
     assert found["error"]["code"] == "BOOT_TIMEOUT"
     assert found["error"]["details"]["stage"] == "assets"
     assert "1.5 s" in found["error"]["message"]
 
 
 async def test_a_failed_boot_can_be_tried_again(fresh: Page, site: Site) -> None:
-    site.answers["/site.zip.gz"] = status(503)
+    site.answers["/site.zip.zst"] = status(503)
     try:
         first = await fresh.evaluate(START, {})
     finally:
-        del site.answers["/site.zip.gz"]
+        del site.answers["/site.zip.zst"]
     assert first["error"]["code"] == "BOOT_FAILED"
     assert (await fresh.evaluate(START, {}))["text"] == "ok"

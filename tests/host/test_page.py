@@ -26,8 +26,8 @@ FILES = {
     "icon.svg": b"<svg/>",
     "manifest.json": b"{}",
     "licenses.txt": b"MIT",
-    "site.zip.gz": b"\x1f\x8b",
-    "pydantic_core.so.gz": b"\x1f\x8b",
+    "site.zip.zst": b"\x1f\x8b",
+    "pydantic_core.so.zst": b"\x1f\x8b",
     "agrun_wasm-0.1.0-py3-none-any.whl": b"PK",
     "pyodide-1/pyodide.asm.wasm": b"\0asm",
     "pyodide-1/python_stdlib.zip": b"PK",
@@ -127,7 +127,7 @@ async def test_a_file_that_is_still_the_same_is_not_sent_again(app: ASGIApp, fol
 
 
 async def test_a_head_says_the_same_without_the_body(app: ASGIApp) -> None:
-    whole, head = await ask(app, "/site.zip.gz"), await ask(app, "/site.zip.gz", "HEAD")
+    whole, head = await ask(app, "/site.zip.zst"), await ask(app, "/site.zip.zst", "HEAD")
     assert (head.status, head.body) == (200, b"")
     assert head.headers == whole.headers
 

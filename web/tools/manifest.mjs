@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
-import { gunzipSync } from "node:zlib";
+import { decompress } from "fzstd";
 import { pyodideFolder } from "./copies.mjs";
 
 const MANIFEST = "manifest.json";
@@ -31,10 +31,10 @@ function entries(dist) {
 /** @param {string} name @param {Buffer} bytes */
 function entryOf(name, bytes) {
   const entry = { bytes: bytes.length, sha256: sha256(bytes) };
-  return name.endsWith(".gz") ? { ...entry, content: sha256(gunzipSync(bytes)) } : entry;
+  return name.endsWith(".zst") ? { ...entry, content: sha256(decompress(bytes)) } : entry;
 }
 
-/** @param {Buffer} bytes */
+/** @param {Uint8Array} bytes */
 function sha256(bytes) {
   return createHash("sha256").update(bytes).digest("hex");
 }

@@ -28,10 +28,10 @@ export async function buildSite({ web, root, dist, wheels }) {
 
   const tools = pyodide.runPython("import sys; sys.path.insert(0, '/tools'); import site_archive; site_archive");
   tools.build("/site", pyodide.toPy(NATIVE), "/site.zip");
-  tools.pack("/site.zip", "/site.zip.gz");
-  tools.pack(SIDE_MODULE, "/pydantic_core.so.gz");
-  writeFileSync(`${dist}/site.zip.gz`, FS.readFile("/site.zip.gz"));
-  writeFileSync(`${dist}/pydantic_core.so.gz`, FS.readFile("/pydantic_core.so.gz"));
+  for (const [source, name] of [["/site.zip", "site.zip.zst"], [SIDE_MODULE, "pydantic_core.so.zst"]]) {
+    tools.pack(source, `/${name}`);
+    writeFileSync(`${dist}/${name}`, FS.readFile(`/${name}`));
+  }
   writeFileSync(`${dist}/licenses.txt`, tools.licenses("/site"));
   const lockEntries = writeWheels(pyodide, { dist, folders: [wheels, `${root}dist/wheels`], rpds: tools.RPDS });
   return { schemas: JSON.parse(tools.schemas("/site.zip", "/site")), lockEntries };

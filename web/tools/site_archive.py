@@ -6,13 +6,13 @@ unchecked. A package with a native module cannot be imported from a zip, so its 
 where the boot writes them beside the side module.
 """
 
-import gzip
 import importlib.util
 import json
 import marshal
 import struct
 import sys
 import zipfile
+from compression import zstd
 from pathlib import Path
 from types import CodeType
 
@@ -42,6 +42,7 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 #: rpds-py is native; its pure stand-in has the same names
 RPDS = "import sys\n\nimport pyrsistent_as_rpds.pure\n\nsys.modules[__name__] = pyrsistent_as_rpds.pure\n"
 OWN = "agrun_wasm"
+SMALLEST = zstd.CompressionParameter.compression_level.bounds()[1]
 UNCHECKED = 0b01  # PEP 552: a hash-based .pyc whose source is never looked for
 
 
@@ -58,7 +59,7 @@ def build(root: str, native: list[str], target: str) -> None:
 
 
 def pack(source: str, target: str) -> None:
-    Path(target).write_bytes(gzip.compress(Path(source).read_bytes(), compresslevel=9, mtime=0))
+    Path(target).write_bytes(zstd.compress(Path(source).read_bytes(), level=SMALLEST))
 
 
 def licenses(root: str) -> str:

@@ -1,13 +1,12 @@
 /**
  * The files of the bundle: fetched from where the page has them, counted, and checked against the manifest.
  *
- * A URL carries its file's hash, so that no cache can mix two builds. Files that end in `.gz` are unpacked here, whatever
- * the server makes of that ending; their `content` hash is the one of the unpacked bytes.
+ * A URL carries its file's hash, so that no cache can mix two builds. Packed files are for packing.js.
  */
 
 import { BootError } from "./stages.js";
 
-/** @typedef {{bytes: number, sha256: string, content?: string}} ManifestEntry */
+/** `content` is the hash of a packed file's content. @typedef {{bytes: number, sha256: string, content?: string}} ManifestEntry */
 /** @typedef {{build: string, pyodide: string, files: Record<string, ManifestEntry>}} Manifest */
 /** Told how many bytes have come in since the last time. @typedef {(bytes: number) => void} Counted */
 
@@ -36,13 +35,14 @@ export function assetUrl(base, name, entry) {
 
 /**
  * @param {string} base @param {Manifest} manifest @param {string} name @param {Counted} [counted]
- * @returns {Promise<Uint8Array<ArrayBuffer>>}
+ * @param {(bytes: Uint8Array<ArrayBuffer>) => Promise<Uint8Array<ArrayBuffer>>} [unpack]
+ * @returns {Promise<Uint8Array<ArrayBuffer>>} its content, as the manifest has it
  */
-export async function loadAsset(base, manifest, name, counted) {
+export async function loadAsset(base, manifest, name, counted, unpack = async (bytes) => bytes) {
   const entry = manifest.files[name];
   if (!entry) throw new BootError("assets", `${name} is not in ${MANIFEST}`);
   const response = await responseOf(assetUrl(base, name, entry));
-  const bytes = await unpacked(await bodyOf(response, counted));
+  const bytes = await unpack(await bodyOf(response, counted));
   await check(bytes, entry.content ?? entry.sha256, response.url);
   return bytes;
 }
@@ -78,13 +78,6 @@ export async function bodyOf(response, counted) {
     pieces.push(value);
   }
   return new Uint8Array(await new Blob(pieces).arrayBuffer());
-}
-
-/** Bytes that were packed by gzip as they were before, others as they are. @param {Uint8Array<ArrayBuffer>} bytes @returns {Promise<Uint8Array<ArrayBuffer>>} */
-export async function unpacked(bytes) {
-  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
 /** @param {Uint8Array<ArrayBuffer>} bytes @param {string} expected @param {string} url */

@@ -1,7 +1,5 @@
 /** The downloads of a boot: all at once, counted together, failing together. */
 
-import { bodyOf, responseOf } from "./assets.js";
-
 /** @typedef {import("./assets.js").Manifest} Manifest */
 
 export class Downloads {
@@ -39,41 +37,6 @@ export class Downloads {
     return loading;
   }
 
-  /**
-   * Count what Pyodide fetches by itself, through the global `fetch`, until the returned function is called. A response
-   * is handed on as it came: only such a one is compiled while it streams, and cached compiled.
-   * @param {string} indexURL @param {string[]} names
-   */
-  countFetches(indexURL, names) {
-    const original = globalThis.fetch;
-    /** @type {Map<string, ReturnType<typeof deferred> & {count: (bytes: number) => void}>} */
-    const expected = new Map();
-    for (const name of names) {
-      const download = { ...deferred(), count: (/** @type {number} */ _bytes) => {} };
-      expected.set(new URL(name, indexURL).href, download);
-      this.add(`${this.#manifest.pyodide}/${name}`, (count) => {
-        download.count = count;
-        return download.promise;
-      });
-    }
-    globalThis.fetch = async (input, init) => {
-      const url = input instanceof Request ? input.url : String(input);
-      const download = expected.get(url);
-      if (!download) return original(input, init);
-      try {
-        const response = await responseOf(url, init, original);
-        bodyOf(response.clone(), download.count).then(download.resolve, download.reject);
-        return response;
-      } catch (error) {
-        download.reject(error);
-        throw error;
-      }
-    };
-    return () => {
-      globalThis.fetch = original;
-    };
-  }
-
   /** Something came that is not among what is counted: a sign of life. @param {number} _bytes */
   sign(_bytes) {
     this.#count(0);
@@ -89,17 +52,4 @@ export class Downloads {
     this.#loaded += bytes;
     this.#onProgress(Math.min(this.#loaded, this.#total), this.#total);
   }
-}
-
-function deferred() {
-  /** @type {(value?: unknown) => void} */
-  let resolve = () => {};
-  /** @type {(error: unknown) => void} */
-  let reject = () => {};
-  const promise = new Promise((yes, no) => {
-    resolve = yes;
-    reject = no;
-  });
-  promise.catch(() => {});
-  return { promise, resolve, reject };
 }

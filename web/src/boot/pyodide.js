@@ -6,18 +6,18 @@
 
 import { loadPyodide } from "pyodide";
 import { assetUrl, loadAsset } from "./assets.js";
+import { fetchAhead, madeAhead } from "./handover.js";
+import { unpacked } from "./packing.js";
 import { SIDE_MODULE, createLinked } from "./side_module.js";
 import { BootError, messageOf } from "./stages.js";
 
 /** @typedef {import("./assets.js").Manifest} Manifest */
 /** @typedef {import("./downloads.js").Downloads} Downloads */
+/** @typedef {import("./handover.js").Ahead} Ahead */
 /** @typedef {import("./side_module.js").Fit} Fit */
-/** @typedef {{indexURL: string, base: string, site: Promise<Uint8Array<ArrayBuffer>>, sideModule: Promise<WebAssembly.Module>, factory: Promise<any>}} Files */
+/** @typedef {{indexURL: string, base: string, site: Promise<Uint8Array<ArrayBuffer>>, sideModule: Promise<WebAssembly.Module>, factory: Promise<any>, ahead: Ahead | null}} Files */
 
-/** What Pyodide fetches by itself. */
-export const PYODIDE_DOWNLOADS = ["pyodide.asm.wasm", "python_stdlib.zip"];
-
-const SITE = "site.zip.gz";
+const SITE = "site.zip.zst";
 const SITE_PACKAGES = "/lib/python3.14/site-packages";
 const ARCHIVE = "/lib/agrun/site.zip";
 /** No package of Pyodide's own distribution is looked up while booting. */
@@ -38,14 +38,21 @@ if ${JSON.stringify(ARCHIVE)} not in sys.path:
 del archive, name, target, Path, zipimport
 `;
 
-/** Begin to download all that Python needs. @param {string} base @param {Manifest} manifest @param {Downloads} downloads @returns {Files} */
-export function downloadFiles(base, manifest, downloads) {
+/**
+ * Begin to download all that Python needs.
+ * @param {string} base @param {Manifest} manifest @param {Downloads} downloads
+ * @param {boolean} ownScope also what Pyodide would fetch by itself: it will ask for it by the global `fetch`, which is ours
+ * @returns {Files}
+ */
+export function downloadFiles(base, manifest, downloads, ownScope = false) {
   const asset = (/** @type {string} */ name) =>
-    downloads.add(name, (counted) => loadAsset(base, manifest, name, counted));
+    downloads.add(name, (counted) => loadAsset(base, manifest, name, counted, unpacked));
   const asm = `${manifest.pyodide}/pyodide.asm.mjs`;
+  const indexURL = new URL(`${manifest.pyodide}/`, base).href;
   return {
     base,
-    indexURL: new URL(`${manifest.pyodide}/`, base).href,
+    indexURL,
+    ahead: ownScope ? fetchAhead(manifest.pyodide, indexURL, downloads, asset) : null,
     site: asset(SITE),
     sideModule: asset(SIDE_MODULE.asset).then((bytes) => WebAssembly.compile(bytes)),
     factory: downloads.add(asm, () => importAsset(base, asm, manifest)),
@@ -58,8 +65,14 @@ export function downloadFiles(base, manifest, downloads) {
  * @returns {Promise<any>} the running Pyodide
  */
 export async function startPyodide(files, { snapshot, making = false } = {}) {
+  const { factory, sideModule, ahead } = files;
+  /** @type {(error: unknown) => void} */
+  let fail = () => {};
+  const failed = new Promise((_, reject) => {
+    fail = reject;
+  });
   try {
-    return await loadPyodide({
+    const loading = loadPyodide({
       indexURL: files.indexURL,
       lockFileContents: EMPTY_LOCK,
       packageBaseUrl: files.base,
@@ -67,10 +80,11 @@ export async function startPyodide(files, { snapshot, making = false } = {}) {
       stdout: (line) => console.info(line),
       stderr: (line) => console.warn(line),
       createPyodideModule: async (settings) =>
-        createLinked((await files.factory).default, settings, files.sideModule, snapshot?.fit),
+        createLinked((await factory).default, ahead ? madeAhead(settings, ahead, fail) : settings, sideModule, snapshot?.fit),
       ...(snapshot ? { _loadSnapshot: snapshot.memory } : {}),
       ...(making ? { _makeSnapshot: true } : {}),
     });
+    return await Promise.race([loading, failed]);
   } catch (error) {
     throw error instanceof BootError ? error : new BootError("runtime", messageOf(error));
   }

@@ -6,7 +6,8 @@
  */
 
 import { Downloads } from "./downloads.js";
-import { PYODIDE_DOWNLOADS, downloadFiles, readTimeZone, startPyodide, unpack } from "./pyodide.js";
+import { answerFetches } from "./handover.js";
+import { downloadFiles, readTimeZone, startPyodide, unpack } from "./pyodide.js";
 import { snapshotSource } from "./snapshot_source.js";
 import { StageClock } from "./stage_clock.js";
 import { BootError, messageOf } from "./stages.js";
@@ -30,8 +31,8 @@ export async function bootPython({ base, manifest, snapshot, ownScope, report, p
   const clock = new StageClock(report);
   const downloads = new Downloads(manifest, (loaded, total) => clock.progress(loaded, total));
   clock.enter("assets");
-  const files = downloadFiles(base, manifest, downloads);
-  const restoreFetch = ownScope ? downloads.countFetches(files.indexURL, PYODIDE_DOWNLOADS) : () => {};
+  const files = downloadFiles(base, manifest, downloads, ownScope);
+  const restoreFetch = files.ahead ? answerFetches(files.indexURL, files.ahead) : () => {};
 
   const source = snapshotSource(snapshot, base, manifest, downloads);
   const reject = async (/** @type {unknown} */ error) => {

@@ -9,7 +9,7 @@
 const FOLDER = "/lib/python3.14/site-packages/pydantic_core";
 
 export const SIDE_MODULE = {
-  asset: "pydantic_core.so.gz",
+  asset: "pydantic_core.so.zst",
   folder: FOLDER,
   path: `${FOLDER}/_pydantic_core.cpython-314-wasm32-emscripten.so`,
 };

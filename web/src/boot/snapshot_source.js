@@ -1,6 +1,7 @@
 /** Where a boot finds its snapshot, by the setting of the page: in the browser's own store, at an address, or nowhere. */
 
-import { bodyOf, responseOf, unpacked } from "./assets.js";
+import { bodyOf, responseOf } from "./assets.js";
+import { unpacked } from "./packing.js";
 import { readSnapshot, snapshotKey } from "./snapshot.js";
 import { SnapshotStore } from "./snapshot_store.js";
 

@@ -11,7 +11,7 @@ export const STAGES = {
   assets: {
     title: "Downloading",
     timeoutMs: 30_000, // without a single byte
-    hint: "Serve the whole folder of agrun.js (manifest.json, worker.mjs, site.zip.gz, pyodide-*/) from one place, then reload without the cache.",
+    hint: "Serve the whole folder of agrun.js (manifest.json, worker.mjs, site.zip.zst, pyodide-*/) from one place, then reload without the cache.",
   },
   runtime: {
     title: "Starting Python",
