@@ -7,6 +7,7 @@ import { mkdir, rename, rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { bundleAssets, bundleShim } from "./tools/bundle.mjs";
 import { copyPage, copyPyodide, copySkills, writeLock } from "./tools/copies.mjs";
+import { writeLicenses } from "./tools/licenses.mjs";
 import { buildId, writeManifest } from "./tools/manifest.mjs";
 import { buildSite } from "./tools/site.mjs";
 import { writeTypes } from "./tools/types.mjs";
@@ -23,11 +24,12 @@ const paths = {
 try {
   await rm(paths.dist, { recursive: true, force: true });
   await mkdir(paths.dist);
-  const { schemas, lockEntries } = await buildSite(paths);
-  await Promise.all([bundleAssets(paths), copyPyodide(paths), copySkills(paths), copyPage(paths)]);
+  const { licenses, schemas, lockEntries } = await buildSite(paths);
+  const [assets] = await Promise.all([bundleAssets(paths), copyPyodide(paths), copySkills(paths), copyPage(paths)]);
   writeLock(paths, lockEntries);
   const build = await buildId(paths); // of all that agrun.js checks, which is what is there by now
-  await Promise.all([bundleShim(paths, build), writeTypes(paths, schemas)]);
+  const [shims] = await Promise.all([bundleShim(paths, build), writeTypes(paths, schemas)]);
+  writeLicenses(paths, licenses, [assets, ...shims]);
   await writeManifest(paths, build);
   await rm(DIST, { recursive: true, force: true });
   await rename(paths.dist, DIST);

@@ -24,7 +24,13 @@ POLICY = (
     "img-src 'self' data:; connect-src 'self' http://127.0.0.1:* http://*.example.org:*; "
     "base-uri 'none'; form-action 'none'"
 )
-TYPES = {".mjs": "text/javascript", ".js": "text/javascript", ".wasm": "application/wasm", ".gz": "application/gzip", ".zst": "application/zstd"}
+TYPES = {
+    ".mjs": "text/javascript",
+    ".js": "text/javascript",
+    ".wasm": "application/wasm",
+    ".gz": "application/gzip",
+    ".zst": "application/zstd",
+}
 
 Answer = Callable[[BaseHTTPRequestHandler], bool]
 

@@ -24,22 +24,25 @@ function settings({ web, dist }, define = {}) {
   };
 }
 
-/** @param {Paths} paths */
+/** @param {Paths} paths @returns {Promise<import("esbuild").Metafile>} what is in them */
 export async function bundleAssets(paths) {
-  await build({
+  const { metafile } = await build({
     ...settings(paths, { PYODIDE_LOCK_INFO: JSON.stringify(pyodideLock(paths).info) }),
     entryPoints: { worker: "src/boot/worker.js", chat: "src/chat/view.js" },
     outExtension: { ".js": ".mjs" },
     external: ["node:*", "ws"], // Pyodide's loader asks for them in Node only
     loader: { ".css": "text", ".svg": "text" },
+    metafile: true,
   });
+  return metafile;
 }
 
-/** @param {Paths} paths @param {string} buildId */
+/** @param {Paths} paths @param {string} buildId @returns {Promise<import("esbuild").Metafile[]>} */
 export async function bundleShim(paths, buildId) {
-  const shared = settings(paths, { BUILD: JSON.stringify(buildId) });
-  await Promise.all([
+  const shared = { ...settings(paths, { BUILD: JSON.stringify(buildId) }), metafile: true };
+  const built = await Promise.all([
     build({ ...shared, format: "iife", globalName: "Agrun", entryPoints: { agrun: "src/agrun.classic.js" } }),
     build({ ...shared, entryPoints: { agrun: "src/agrun.module.js" }, outExtension: { ".js": ".mjs" } }),
   ]);
+  return built.map(({ metafile }) => metafile);
 }

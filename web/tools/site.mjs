@@ -14,7 +14,7 @@ const SIDE_MODULE = "/site/pydantic_core/_pydantic_core.cpython-314-wasm32-emscr
 
 /**
  * @param {import("./paths.js").Paths} paths
- * @returns {Promise<{schemas: Record<string, any>, lockEntries: Record<string, any>}>}
+ * @returns {Promise<{licenses: string, schemas: Record<string, any>, lockEntries: Record<string, any>}>}
  */
 export async function buildSite({ web, root, dist, wheels }) {
   const pyodide = await loadPyodide({ enableRunUntilComplete: false, env: COMPILER });
@@ -32,9 +32,8 @@ export async function buildSite({ web, root, dist, wheels }) {
     tools.pack(source, `/${name}`);
     writeFileSync(`${dist}/${name}`, FS.readFile(`/${name}`));
   }
-  writeFileSync(`${dist}/licenses.txt`, tools.licenses("/site"));
   const lockEntries = writeWheels(pyodide, { dist, folders: [wheels, `${root}dist/wheels`], rpds: tools.RPDS });
-  return { schemas: JSON.parse(tools.schemas("/site.zip", "/site")), lockEntries };
+  return { licenses: tools.licenses("/site"), schemas: JSON.parse(tools.schemas("/site.zip", "/site")), lockEntries };
 }
 
 /**

@@ -12,9 +12,10 @@ import marshal
 import struct
 import sys
 import zipfile
-from compression import zstd
 from pathlib import Path
 from types import CodeType
+
+from compression import zstd
 
 #: what no page needs: tests, commands, another pydantic, tools for other tools
 LEFT_OUT = (
