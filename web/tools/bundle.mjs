@@ -44,5 +44,5 @@ export async function bundleShim(paths, buildId) {
     build({ ...shared, format: "iife", globalName: "Agrun", entryPoints: { agrun: "src/agrun.classic.js" } }),
     build({ ...shared, entryPoints: { agrun: "src/agrun.module.js" }, outExtension: { ".js": ".mjs" } }),
   ]);
-  return built.map(({ metafile }) => metafile);
+  return built.flatMap(({ metafile }) => metafile ?? []);
 }
