@@ -5,7 +5,7 @@
 
 import { mkdir, rename, rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { bundleAssets, bundleShim } from "./tools/bundle.mjs";
+import { bundleAssets, bundleServiceWorker, bundleShim } from "./tools/bundle.mjs";
 import { copyPage, copyPyodide, copySkills, writeLock } from "./tools/copies.mjs";
 import { writeLicenses } from "./tools/licenses.mjs";
 import { buildId, writeManifest } from "./tools/manifest.mjs";
@@ -25,7 +25,8 @@ try {
   await rm(paths.dist, { recursive: true, force: true });
   await mkdir(paths.dist);
   const { licenses, schemas, lockEntries } = await buildSite(paths);
-  const [assets] = await Promise.all([bundleAssets(paths), copyPyodide(paths), copySkills(paths), copyPage(paths)]);
+  const copying = [copyPyodide(paths), copySkills(paths), copyPage(paths)];
+  const [assets] = await Promise.all([bundleAssets(paths), bundleServiceWorker(paths), ...copying]);
   writeLock(paths, lockEntries);
   const build = await buildId(paths); // of all that agrun.js checks, which is what is there by now
   const [shims] = await Promise.all([bundleShim(paths, build), writeTypes(paths, schemas)]);

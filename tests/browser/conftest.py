@@ -10,6 +10,7 @@ import asyncio
 import inspect
 import shutil
 from collections.abc import AsyncIterator, Iterator
+from functools import partial
 
 import pytest
 import pytest_asyncio
@@ -46,6 +47,9 @@ async def browser() -> AsyncIterator[Browser]:
     async with async_playwright() as playwright:
         program = next((found for name in BROWSERS if (found := shutil.which(name))), None)
         browser = await playwright.chromium.launch(executable_path=program, args=FLAGS)
+        # A service worker answers beside the test's own server, so only the tests of it let one in.
+        for door in ("new_context", "new_page"):
+            setattr(browser, door, partial(getattr(browser, door), service_workers="block"))
         yield browser
         await browser.close()
 

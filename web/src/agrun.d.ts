@@ -145,6 +145,12 @@ export interface RuntimeOptions extends Omit<RuntimeConfig, "provider" | "webSea
    * `python build.py snapshot` made. One that does not fit is never used: `onBoot` is told, and Python starts as at a first visit.
    */
   snapshot?: "auto" | "off" | (string & {});
+  /**
+   * "auto" (default): a page within the folder of agrun.js starts without a network after its first visit, by a service
+   * worker that keeps what the visit has loaded (about 20 MB of Cache Storage), where that folder has none of its own.
+   * "off" does without, and takes away one that was there.
+   */
+  serviceWorker?: "auto" | "off";
   onBoot?(event: BootEvent): void;
   /**
    * Where runs, sessions and used approvals are kept: "indexeddb" (in the database "agrun"), a database of another name,

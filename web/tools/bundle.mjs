@@ -37,6 +37,12 @@ export async function bundleAssets(paths) {
   return metafile;
 }
 
+/** @param {Paths} paths */
+export async function bundleServiceWorker(paths) {
+  // A classic script, since not every browser takes a module here.
+  await build({ ...settings(paths), format: "iife", entryPoints: { "service-worker": "src/offline/service_worker.js" } });
+}
+
 /** @param {Paths} paths @param {string} buildId @returns {Promise<import("esbuild").Metafile[]>} */
 export async function bundleShim(paths, buildId) {
   const shared = { ...settings(paths, { BUILD: JSON.stringify(buildId) }), metafile: true };

@@ -13,6 +13,7 @@ import { AgrunError } from "./errors.js";
  * @property {string} [assetBase] where the bundle lies; by default beside agrun.js
  * @property {"worker" | "page"} [thread]
  * @property {string} [snapshot] "auto", "off", or the URL of a snapshot that was made before
+ * @property {"auto" | "off"} [serviceWorker] whether the page is to start without a network after its first visit
  * @property {Partial<Record<import("../boot/stages.js").Stage, number>>} [stageTimeouts] milliseconds without progress
  * @property {(event: import("../boot/stages.js").BootEvent) => void} [onBoot]
  * @property {StoreOption} [store]
@@ -21,7 +22,7 @@ import { AgrunError } from "./errors.js";
  * @property {string} [proxyUrl] where requests to other origins are relayed, as `<proxyUrl>?url=<encoded>`
  */
 
-const PAGE_OPTIONS = ["assetBase", "thread", "snapshot", "stageTimeouts", "onBoot", "onModel", "onStorage", "proxyUrl", "store"];
+const PAGE_OPTIONS = ["assetBase", "thread", "snapshot", "stageTimeouts", "onBoot", "onModel", "onStorage", "proxyUrl", "serviceWorker", "store"];
 const SKILLS = "skills.json";
 
 /**
@@ -44,6 +45,9 @@ export function splitOptions(options) {
       message: "config: 'snapshot' must be \"auto\", \"off\" or the URL of a snapshot",
       hint: "`python build.py snapshot` makes one in web/dist: snapshot.bin.gz.",
     });
+  }
+  if (page.serviceWorker !== undefined && page.serviceWorker !== "auto" && page.serviceWorker !== "off") {
+    throw new AgrunError({ code: "CONFIG_INVALID", message: "config: 'serviceWorker' must be \"auto\" or \"off\"" });
   }
   return { page, config };
 }

@@ -38,6 +38,7 @@ export async function createRuntime(options) {
       base,
       thread: page.thread ?? "worker",
       snapshot: snapshotSetting(page.snapshot),
+      offline: page.serviceWorker !== "off",
       timeouts: page.stageTimeouts ?? {},
     },
     config,

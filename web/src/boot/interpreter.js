@@ -5,6 +5,7 @@
 
 import { AgrunError } from "../api/errors.js";
 import { Channel } from "../border/channel.js";
+import { forgetOffline, keepOffline } from "../offline/offline.js";
 import { assetUrl, loadAsset, loadManifest } from "./assets.js";
 import { IdleMaking } from "./idle_making.js";
 import { snapshotKey } from "./snapshot.js";
@@ -16,7 +17,7 @@ import { newWorker } from "./workers.js";
 /** @typedef {import("./stages.js").BootEvent} BootEvent */
 /** @typedef {import("./assets.js").Manifest} Manifest */
 /** @typedef {"worker" | "page"} Thread */
-/** @typedef {{base: string, thread: Thread, snapshot: string, timeouts: Partial<Record<Stage, number>>}} InterpreterOptions */
+/** @typedef {{base: string, thread: Thread, snapshot: string, offline: boolean, timeouts: Partial<Record<Stage, number>>}} InterpreterOptions */
 
 const WORKER = "worker.mjs";
 /** A worker that does not answer a request to end within this time is ended. */
@@ -130,11 +131,12 @@ export class Interpreter {
 
   /** @param {Promise<Manifest>} manifest */
   async #boot(manifest) {
-    const { base, thread, snapshot } = this.#options;
+    const { base, thread, snapshot, offline } = this.#options;
     const found = await manifest;
     await loadAsset(base, found, WORKER); // checked here, and then in the cache for whoever runs it
     await (thread === "page" ? this.#bootHere(base, found) : this.#bootWorker(base, found));
     clearTimeout(this.#watchdog);
+    (offline ? keepOffline(base, found) : forgetOffline(base)).catch((error) => console.info(`agrun: no service worker: ${error}`));
     if (snapshot === "auto" && !this.history.at(-1)?.warm) {
       const message = { task: "snapshot", base, manifest: found };
       this.#making = new IdleMaking(assetUrl(base, WORKER, found.files[WORKER]), message, () => this.channel.busy);
