@@ -77,7 +77,7 @@ class Connections:
     async def give(self, url: httpcore2.URL, connection: httpcore2.AsyncHTTPConnection, *, public_only: bool) -> None:
         """Back from a request: kept when it can be used again, else closed."""
         self._active.discard(connection)
-        if not connection.is_available() or connection.has_expired():
+        if not connection.is_available() or connection.has_expired() or _says_more(connection):
             await connection.aclose()
             return
         origin = (url.scheme, url.host, url.port, public_only)
@@ -127,6 +127,12 @@ class Connections:
         )
         self._active.add(connection)
         return connection
+
+
+def _says_more(connection: httpcore2.AsyncHTTPConnection) -> bool:
+    """Did something come behind the end of the answer? The engine would take it for the answer to the next request."""
+    unread, _ = connection._connection._h11_state.trailing_data  # type: ignore[union-attr]
+    return bool(unread)
 
 
 class Sockets(httpcore2.AsyncNetworkBackend):

@@ -1,8 +1,8 @@
 """The fetch port on CPython: streaming HTTP/1.1 on httpcore2, one pool for each instance.
 
-Owned here: requests, time limits and content decoding. A call that came from the model's wishes (`purpose` read) reaches
-what `reading_guard` allows only, on each redirect again. Must not know: what is fetched and why. Connections are
-`network`'s, where redirects lead is `redirects`', the words for what goes wrong are `failures`'.
+Owned here: requests, time limits and content decoding. A call that came from the model's wishes (`purpose` read)
+reaches what `reading_guard` allows and nothing else, on each redirect again. Must not know: what is fetched and why.
+Connections are `network`'s, where redirects lead is `redirects`', the words for what goes wrong are `failures`'.
 """
 
 from __future__ import annotations

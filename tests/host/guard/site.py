@@ -58,9 +58,11 @@ class Site:
 
     async def settled(self, seconds: float = 5) -> None:
         """Waits until no connection is open; fails when it does not come to that."""
-        async with asyncio.timeout(seconds):
-            while self.open:
-                await asyncio.sleep(0.005)
+        for _ in range(int(seconds * 200)):
+            if not self.open:
+                return
+            await asyncio.sleep(0.005)
+        raise AssertionError(f"{self.open} connections are open")
 
 
 def answer(body: bytes = b"", status: str = "200 OK", **headers: str) -> bytes:

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (tables of cases)
 """Where a read may lead: every spelling of every address that is not public, as a URL, as a name, as a redirect."""
 
 from __future__ import annotations
@@ -162,7 +163,8 @@ def test_names_of_this_machine_and_network_are_not_asked_for(host: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "host", [PUBLIC, f"[{PUBLIC_V6}]", "www.example.org", "1.1.1.1", "bücher.example", "xn--bcher-kva.example", "8.8.8.8."]
+    "host",
+    [PUBLIC, f"[{PUBLIC_V6}]", "www.example.org", "1.1.1.1", "bücher.example", "xn--bcher-kva.example", "8.8.8.8."],
 )
 def test_what_is_public_is_not_refused(host: str) -> None:
     check_url(f"https://{host}/")
