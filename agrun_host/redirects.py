@@ -5,6 +5,7 @@ What is read in two ways is not followed. Must not know: connections, how often.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from urllib.parse import urljoin, urlsplit
 
@@ -18,6 +19,8 @@ MAX_REDIRECTS = 5
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 #: the only headers that go along to another origin
 _HARMLESS = frozenset({"accept", "accept-language", "accept-encoding", "user-agent"})
+#: what browsers take for another host where Python sees a path, or the other way round
+_TWO_WAYS = re.compile(r"[a-z][a-z0-9+.-]*:(?!//[^/\\])|[/\\]{2}(?<!//)|//[/\\]|.*\t", re.IGNORECASE | re.DOTALL)
 
 
 def location(lines: Iterable[tuple[bytes, bytes]], url: str) -> str | None:
@@ -36,7 +39,7 @@ def location(lines: Iterable[tuple[bytes, bytes]], url: str) -> str | None:
 def target(url: str, place: str, *, guarded: bool) -> str:
     """Where a redirect from `url` leads. Raises FetchError for what is not followed."""
     try:
-        led = urljoin(url, place).partition("#")[0]
+        led = "" if _TWO_WAYS.match(place) else urljoin(url, place).partition("#")[0]
     except ValueError:
         led = ""
     if check_public_url(led) == "invalid_url":

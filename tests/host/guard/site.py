@@ -22,6 +22,7 @@ from agrun_wasm.contracts.ports import FetchError, FetchRequest
 
 PUBLIC = "93.184.216.34"
 PUBLIC_V6 = "2606:2800:220:1:248:1893:25c8:1946"
+_OPEN = asyncio.open_connection
 Play = Callable[["Line"], Awaitable[None]]
 
 
@@ -141,7 +142,6 @@ class Net:
         self.names: dict[str, list[str] | list[list[str]]] = {}
         self.asked: list[str] = []
         self.dialled: list[tuple[str, int]] = []
-        self._open = asyncio.open_connection
         monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", self._resolve)
         monkeypatch.setattr(asyncio, "open_connection", self._connect)
 
@@ -165,7 +165,7 @@ class Net:
         self.dialled.append((address, port))
         if self.site is None or address not in (PUBLIC, PUBLIC_V6):
             raise ConnectionRefusedError
-        return await self._open("127.0.0.1", self.site.port, **more)
+        return await _OPEN("127.0.0.1", self.site.port, **more)
 
 
 @dataclass
