@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -134,7 +134,7 @@ def serve(
             *fetch_relay_routes(fetch, relay_to or (), token=settings.token is not None),
         ]
         url = database or os.environ.get(DATABASE_VARIABLE)
-        app = create_app(settings, _opened(make_runtime, url, limit, fetch.aclose), relays)
+        app = create_app(settings, _opened(make_runtime, url, limit), relays, at_end=fetch.aclose)
         serve_app(app, settings, lambda address: print(f"Serving at {address} (Ctrl+C ends)", flush=True))
     except AgrunError as error:
         refuse(screen, error.message, error.hint)
@@ -154,19 +154,19 @@ def _token(screen: Screen, file: Path | None) -> str | None:
 
 
 def _opened(
-    make_runtime: Callable[..., Any], url: str | None, limit: int, close_relays: Callable[[], Awaitable[None]]
+    make_runtime: Callable[..., Any], url: str | None, limit: int
 ) -> Callable[[], AbstractAsyncContextManager[Runs]]:
     @asynccontextmanager
     async def opened() -> AsyncIterator[Runs]:
-        async with AsyncExitStack() as stack:
-            stack.push_async_callback(close_relays)
-            if url == "none":
-                from agrun_host.local_runs import LocalRuns
+        if url == "none":
+            from agrun_host.local_runs import LocalRuns
 
-                yield await stack.enter_async_context(LocalRuns(make_runtime()))
-            else:
-                from agrun_host.durable.runs import DurableRuns
+            async with LocalRuns(make_runtime()) as local:
+                yield local
+        else:
+            from agrun_host.durable.runs import DurableRuns
 
-                yield await stack.enter_async_context(await DurableRuns.open(make_runtime, url, limit=limit))
+            async with await DurableRuns.open(make_runtime, url, limit=limit) as durable:
+                yield durable
 
     return opened
