@@ -24,7 +24,7 @@ import httpcore2
 
 from agrun_host.reading_guard import check_addresses
 
-__all__ = ["Connections", "HeadTooLarge", "Sockets", "head_has_come"]
+__all__ = ["Connections", "HeadTooLarge", "Sockets", "head_has_come", "hung_up"]
 
 _KEEP_S = 30.0
 _KEEP_MOST = 1000
@@ -46,6 +46,13 @@ def head_has_come(answer: httpcore2.Response) -> None:
     connection = answer.extensions.get("network_stream")
     if isinstance(connection, _Socket):
         connection.head_left = None
+
+
+def hung_up(connection: httpcore2.AsyncHTTPConnection, fault: BaseException) -> bool:
+    """Was the connection closed before a byte of an answer came? A kept one may have been before the request was."""
+    stream = getattr(connection._connection, "_network_stream", None)
+    nothing_came = isinstance(stream, _Socket) and stream.head_left == _MOST_HEAD
+    return nothing_came and isinstance(fault, (OSError, httpcore2.RemoteProtocolError))
 
 
 class Connections:

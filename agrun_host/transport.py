@@ -19,7 +19,7 @@ import httpcore2
 
 from agrun_host.failures import failure_of
 from agrun_host.inflate import InflateError, inflater_of
-from agrun_host.network import Connections, head_has_come
+from agrun_host.network import Connections, head_has_come, hung_up
 from agrun_host.proxies import Proxies
 from agrun_host.reading_guard import NotPublicError, check_port, check_url
 from agrun_host.redirects import MAX_REDIRECTS, REDIRECTS, headers_along, location, target
@@ -145,7 +145,7 @@ class _Call:
             except BaseException as fault:
                 await give_back()
                 # A kept connection that the server closed in that very moment: once more, on another one.
-                if not (reused and isinstance(fault, (OSError, httpcore2.RemoteProtocolError))):
+                if not (reused and hung_up(connection, fault)):
                     raise
 
 

@@ -233,3 +233,20 @@ async def test_words_of_the_server_come_to_the_model_only_so_far(monkeypatch: py
     for what, said in answers.items():
         async with running(saying(said)) as site, reading(monkeypatch, site) as reader:
             assert len(str(await read_url(reader))) < 2_000, what
+
+
+@pytest.mark.parametrize("said", [BROKEN["another protocol"], BROKEN["two lengths"], b"HTTP/1.1 200 OK\r\nx: y"])
+async def test_a_request_that_was_answered_with_nonsense_is_not_made_again(
+    monkeypatch: pytest.MonkeyPatch, said: bytes
+) -> None:
+    """On a kept connection too: whoever answers has got it. Only where nothing came is it made once more."""
+
+    async def play(line: Line) -> None:
+        await line.send(answer(b"x") if line.path == "/" else said)
+        if line.path != "/":
+            line.writer.close()
+
+    async with running(play) as site, reading(monkeypatch, site) as reader:
+        await reader.read(URL)
+        assert (await reader.fault(f"{URL}again")).kind == "network_or_cors"
+        assert [line.path for line in site.lines] == ["/", "/again"]
