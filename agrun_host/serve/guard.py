@@ -64,6 +64,8 @@ class Guard:
             if length.isdigit() and int(length) > self._settings.max_body_bytes:
                 raise self._too_large()
         except Refused as refused:
+            # A page that reads through this server must not take this for the answer of the site that it reads.
+            refused.headers.setdefault(FETCH_FAILURE, "network_or_cors")
             await refused.response()(scope, receive, _with_origin(send, allowed))
             return
         self._open[client] += 1
@@ -123,7 +125,7 @@ class Guard:
                 401,
                 "UNAUTHORIZED",
                 "the token is missing or wrong",
-                hint="Send it as `Authorization: Bearer <token>`; a page's provider, as its `apiKey`.",
+                hint="Send it as `Authorization: Bearer <token>`; in a page as a provider's `apiKey`, or `proxyToken`.",
                 headers={"www-authenticate": "Bearer"},
             )
 

@@ -76,7 +76,8 @@ async def download(
 async def _read(fetch: Fetch, request: FetchRequest, take: Callable[[Head], int], result: Download) -> None:
     try:
         async with fetch.open(request) as response:
-            result.head = Head(response.status, one_line(response.status_text, _MOST_WORDS), response.headers, response.url)
+            reason = one_line(response.status_text, _MOST_WORDS)
+            result.head = Head(response.status, reason, response.headers, response.url)
             result.screenshot = _screenshot(response)
             wanted = take(result.head)
             if wanted > 0:

@@ -50,7 +50,7 @@ AGENT = """
     }));
     void (window.reader = (url) => Agrun.createRuntime({
         provider: {name: "scripted", model: "m", settings: {replies: [{toolCalls: [{name: "read_url", args: {url}}]}, {text: "read"}]}},
-        actionPolicy: {read_url: "allow"}, proxyUrl: window.relay, snapshot: "off",
+        actionPolicy: {read_url: "allow"}, proxyUrl: "/v1/fetch", proxyToken: window.token, snapshot: "off",
     }));
 """
 ADD = """async ([dialect, baseUrl, token]) => {
@@ -194,7 +194,11 @@ async def kept(request: pytest.FixtureRequest, browser: Browser, fake: FakeProvi
             await page.add_script_tag(url="agrun.js")
             await page.evaluate(AGENT)
             await page.evaluate(
-                """window.relay = "/v1/fetch"; void adder("openai", "/v1/providers/openai").then((agent) => { window.kept = agent; })"""
+                """(token) => {
+                    window.token = token ?? undefined;
+                    void adder("openai", "/v1/providers/openai").then((agent) => { window.kept = agent; });
+                }""",
+                token,
             )
             yield Served(page, tap, token, fake, site)
             await page.close()
@@ -255,9 +259,6 @@ async def test_a_page_that_does_not_know_the_token_is_told(served: Served, diale
 
 
 async def test_a_read_goes_through_the_proxy_and_says_where_it_ended(served: Served) -> None:
-    if served.token is not None:
-        return  # `proxyUrl` has no way to carry one yet
-
     def play(line: Line) -> None:
         if line.head.startswith("GET / "):
             line.send(answer(b"", "302 Found", "location: /there"))
@@ -271,6 +272,8 @@ async def test_a_read_goes_through_the_proxy_and_says_where_it_ended(served: Ser
     assert output["finalUrl"].endswith(f":{served.site.port}/there")
     assert len(served.site.seen) == 2
     for line in served.site.seen:
+        assert TOKEN not in line.head
+        assert "authorization" not in line.head.lower()
         assert "cookie" not in line.head.lower()
         assert "referer" not in line.head.lower()
 
@@ -280,8 +283,6 @@ async def test_a_read_goes_through_the_proxy_and_says_where_it_ended(served: Ser
     [("/again", "too_many_redirects"), ("/file", "network_or_cors"), ("/zip", "decode_error"), ("/gone", "http_error")],
 )
 async def test_the_page_is_told_what_kind_of_failure_it_was(served: Served, path: str, kind: str) -> None:
-    if served.token is not None:
-        return
     said = {
         "/again": answer(b"", "302 Found", "location: /again"),
         "/file": answer(b"", "302 Found", "location: file:///etc/passwd"),
@@ -294,9 +295,20 @@ async def test_the_page_is_told_what_kind_of_failure_it_was(served: Served, path
     assert output["message"]
 
 
-async def test_a_stop_in_the_page_closes_the_read(served: Served) -> None:
-    if served.token is not None:
+@pytest.mark.parametrize("wrong", [None, "not-the-token-of-this-server"])
+async def test_a_proxy_that_wants_another_token_is_not_taken_for_the_site(served: Served, wrong: str | None) -> None:
+    if served.token is None:
         return
+    await served.page.evaluate("(token) => { window.token = token ?? undefined; }", wrong)
+    output = await served.page.evaluate(READ, f"http://{NAME}:{served.site.port}/")
+    await served.page.evaluate("(token) => { window.token = token; }", served.token)
+    assert (output["ok"], output["error"]) == (False, "network_or_cors"), output
+    assert "token is missing or wrong" in output["message"]
+    assert "proxyToken" in output["message"]
+    assert served.site.seen == []
+
+
+async def test_a_stop_in_the_page_closes_the_read(served: Served) -> None:
     left: list[float] = []
 
     def play(line: Line) -> None:
