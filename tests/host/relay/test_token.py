@@ -1,4 +1,3 @@
-
 """The server's token from a page whose dialect has a header of its own for keys: taken there, and never passed on."""
 
 from __future__ import annotations
