@@ -136,7 +136,7 @@ class Served:
         self.fake.stats = Stats()
         self.fake.seen.clear()
 
-    async def closed(self, count: int = 1, seconds: float = 2) -> None:
+    async def closed(self, count: int = 1, seconds: float = 5) -> None:
         """Waits until so many upstream connections were closed by the relay; fails when they are not."""
         until = time.monotonic() + seconds
         while self.fake.stats.closed < count:

@@ -53,7 +53,7 @@ async def test_a_head_without_end_is_cut_off_by_its_size(monkeypatch: pytest.Mon
     async with running(flood(piece, first)) as site, reading(monkeypatch, site) as reader:
         began = time.monotonic()
         fault = await reader.fault(URL, ms=60_000)
-        assert time.monotonic() - began < 10, "it ended by the size, not by the time"
+        assert time.monotonic() - began < 30, "it ended by the size, not by the time"
         assert fault.kind == "network_or_cors"
         assert ("too large" if what != "no HTTP" else "HTTP") in fault.message or "no valid HTTP" in fault.message
         assert len(fault.message) < 200
@@ -98,7 +98,7 @@ async def test_what_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPa
     async with running(flood(piece, first, pause)) as site, reading(monkeypatch, site) as reader:
         began = time.monotonic()
         fault = await reader.fault(URL, ms=300)
-        assert time.monotonic() - began < 3
+        assert time.monotonic() - began < 10
         assert fault.kind == "timeout"
         await site.settled()
 
@@ -117,7 +117,7 @@ async def test_a_body_that_drips_ends_with_the_deadline_of_the_whole(
     async with running(flood(b"1\r\nx\r\n", CHUNKED, pause)) as site, reading(monkeypatch, site) as reader:
         began = time.monotonic()
         found = await read_url(reader)
-        assert time.monotonic() - began < 3
+        assert time.monotonic() - began < 10
         assert (found["ok"], found["error"]) == (False, "timeout")
         assert "500 ms" in str(found["message"])
         await site.settled()
