@@ -19,6 +19,8 @@ MAX_REDIRECTS = 5
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 #: the only headers that go along to another origin
 _HARMLESS = frozenset({"accept", "accept-language", "accept-encoding", "user-agent"})
+#: characters of a URL; it is told to models and pages, and was chosen by a server
+_LONGEST = 8_192
 #: what browsers take for another host where Python sees a path, or the other way round
 _TWO_WAYS = re.compile(r"[a-z][a-z0-9+.-]*:(?!//[^/\\])|[/\\]{2}(?<!//)|//[/\\]|.*\t", re.IGNORECASE | re.DOTALL)
 
@@ -45,6 +47,8 @@ def target(url: str, place: str, *, guarded: bool) -> str:
     if check_public_url(led) == "invalid_url":
         said = "a redirect leads to something that is no http(s) URL, or one with user info"
         raise FetchError("network_or_cors", said, url=url)
+    if len(led) > _LONGEST:
+        raise FetchError("network_or_cors", f"a redirect leads to a URL of {len(led)} characters", url=url)
     if guarded:
         try:
             check_url(led)

@@ -32,6 +32,8 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 #: how long the end of a reply is waited for when the caller needs no more of it, so that its connection can be kept
 _LAST_CHUNK_S = 0.02
 _LAST_CHUNKS_BYTES = 65_536
+#: chunks that are taken before others get their turn: a body of one-byte chunks would keep this thread for seconds
+_CHUNKS_A_TURN = 64
 #: what stands in a path or query as it is
 _IN_TARGETS = "%/:=&?~+!$,;'@()*[]|{}^`\\"
 
@@ -171,6 +173,7 @@ class _Response:
         self._seconds = seconds
         self._give_back = give_back
         self._complete = False
+        self._taken = 0
 
     def chunks(self) -> AsyncIterator[bytes]:
         return _Chunks(self)
@@ -183,6 +186,9 @@ class _Response:
         """The next bytes as they were sent, None at the end."""
         try:
             async with asyncio.timeout_at(until):
+                self._taken += 1
+                if self._taken % _CHUNKS_A_TURN == 0:
+                    await asyncio.sleep(0)
                 return await anext(self._raw)
         except StopAsyncIteration:
             self._complete = True

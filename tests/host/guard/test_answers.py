@@ -133,6 +133,26 @@ async def test_redirects_that_drip_end_with_the_deadline_of_the_whole(monkeypatc
         await site.settled()
 
 
+async def test_a_body_in_tiny_chunks_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each chunk is work, and all of them are there at once: others get their turn, and time its limit."""
+    longest = 0.0
+
+    async def others() -> None:
+        nonlocal longest
+        while True:
+            began = time.thread_time()
+            await asyncio.sleep(0)
+            longest = max(longest, time.thread_time() - began)
+
+    async with running(flood(b"1\r\nx\r\n" * 20_000, CHUNKED)) as site, reading(monkeypatch, site) as reader:
+        beside = asyncio.ensure_future(others())
+        found = await read_url(reader, timeoutMs=1_000, maxBytes=10_000_000)
+        beside.cancel()
+        assert found["error"] == "timeout"
+        assert longest < 0.3
+        await site.settled()
+
+
 async def test_a_body_without_end_is_cut_at_the_limit_and_costs_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     async with (
         running(flood(b"ffff\r\n" + b"x" * 65_535 + b"\r\n", CHUNKED)) as site,

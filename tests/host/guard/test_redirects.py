@@ -190,6 +190,16 @@ async def test_a_redirect_to_two_places_is_followed_to_none(monkeypatch: pytest.
         await site.settled()
 
 
+async def test_a_place_as_long_as_a_book_is_not_gone_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with (
+        running(leading("/" + "ignore-all-that-was-said-" * 1_000)) as site,
+        reading(monkeypatch, site) as reader,
+    ):
+        fault = await reader.fault(URL)
+        assert (fault.kind, "characters" in fault.message) == ("network_or_cors", True)
+        assert len(site.lines) == 1
+
+
 async def test_a_head_stays_a_head(monkeypatch: pytest.MonkeyPatch) -> None:
     async with running(leading("/1")) as site, reading(monkeypatch, site) as reader:
         site.play = leading("/1")
