@@ -32,6 +32,8 @@ _BY_NUMBER = {
     errno.ENETUNREACH: "the network cannot be reached",
     errno.EMFILE: "this process has too many open connections",
 }
+#: the engine's own word for one head that does not end, and ours for any number of them
+_HEAD_TOO_LARGE = re.compile(r"receive buffer too long|head does not end", re.IGNORECASE)
 _CLOSED_EARLY = re.compile(r"disconnected without|incomplete|peer closed", re.IGNORECASE)
 
 
@@ -45,6 +47,8 @@ def failure_of(fault: Exception, url: str) -> FetchError:
     if isinstance(fault, OSError):
         return FetchError("network_or_cors", _words(fault, url), url=url)
     if isinstance(fault, httpcore2.RemoteProtocolError):
+        if _HEAD_TOO_LARGE.search(str(fault)):
+            return FetchError("network_or_cors", "the head of the answer is too large", url=url)
         closed = _CLOSED_EARLY.search(str(fault)) is not None
         said = "the server closed the connection too early" if closed else "the answer is no valid HTTP"
         return FetchError("network_or_cors", said, url=url)

@@ -11,6 +11,9 @@ __all__ = ["InflateError", "Inflater", "inflater_of"]
 
 #: inflated bytes handed on at once: a small body may hold gigabytes
 _AT_ONCE = 262_144
+#: parts without a byte in them; each costs the setting up of a decoder, and twenty bytes of its sender
+_MOST_EMPTY = 100
+_SHOWN = 40
 _ANY_FRAME = zlib.MAX_WBITS | 32
 _NO_FRAME = -zlib.MAX_WBITS
 
@@ -25,7 +28,7 @@ def inflater_of(coding: str) -> Inflater | None:
     if coding in ("", "identity"):
         return None
     if coding not in ("gzip", "x-gzip", "deflate"):
-        raise InflateError(f"the content encoding {coding!r} cannot be read")
+        raise InflateError(f"the content encoding {coding[:_SHOWN]!r} cannot be read")
     return Inflater(frameless=coding == "deflate")
 
 
@@ -37,25 +40,37 @@ class Inflater:
         self._inflate = zlib.decompressobj(_ANY_FRAME)
         self._waiting = b""
         self._started = False
+        self._empty = 0
+        self._gave = False
 
     def feed(self, chunk: bytes) -> None:
         self._waiting += chunk
 
     def piece(self) -> bytes:
         """The next inflated bytes, empty when more must be fed."""
+        if not self._started and len(self._waiting) < 2:
+            return b""  # one byte does not tell which frame it is
         while self._waiting:
             if self._inflate.eof:
                 # gzip allows several members one after another.
-                self._inflate = zlib.decompressobj(_ANY_FRAME)
+                self._next_member()
             out = self._next()
             if out:
+                self._gave = True
                 return out
         return b""
 
     def check_whole(self) -> None:
         """Raises InflateError when the body ended in the middle."""
-        if self._started and not self._inflate.eof:
+        if self._waiting or (self._started and not self._inflate.eof):
             raise InflateError("the compressed body ends too early")
+
+    def _next_member(self) -> None:
+        self._empty = 0 if self._gave else self._empty + 1
+        if self._empty > _MOST_EMPTY:
+            raise InflateError("the compressed body is made of empty parts")
+        self._gave = False
+        self._inflate = zlib.decompressobj(_ANY_FRAME)
 
     def _next(self) -> bytes:
         try:

@@ -9,7 +9,7 @@ from pydantic import SecretStr
 
 from agrun_wasm.contracts.config import ProviderConfig, RuntimeConfig
 
-__all__ = ["KEY_VARIABLES", "missing_key", "with_key"]
+__all__ = ["KEY_VARIABLES", "find_key", "missing_key", "with_key"]
 
 #: provider -> its variables, the first that is set counts
 KEY_VARIABLES: dict[str, tuple[str, ...]] = {
@@ -21,6 +21,18 @@ KEY_VARIABLES: dict[str, tuple[str, ...]] = {
 }
 #: whoever sets one of these headers has said how to sign in, and to whom
 _AUTH_HEADERS = frozenset({"authorization", "x-api-key", "x-goog-api-key", "api-key"})
+
+
+def find_key(
+    provider: str, environment: Mapping[str, str], stored: Callable[[str], str | None] | None = None
+) -> str | None:
+    """A provider's key: from the environment, else where `stored` finds it. Providers of the same variables are one."""
+    variables = KEY_VARIABLES.get(provider, ())
+    key = next(filter(None, (environment.get(name, "").strip() for name in variables)), None)
+    if key is not None or stored is None or not variables:
+        return key
+    same = (name for name, theirs in KEY_VARIABLES.items() if theirs == variables and name != provider)
+    return next(filter(None, map(stored, (provider, *same))), None)
 
 
 def with_key(
@@ -36,11 +48,8 @@ def with_key(
     if provider.name in config.providers or _signs_in(provider):
         return config
     values = os.environ if environment is None else environment
-    found = (values.get(name, "").strip() for name in KEY_VARIABLES.get(provider.name, ()))
-    key = next(filter(None, found), None)
-    if key is None and stored is not None and provider.name in KEY_VARIABLES:
-        key = stored(provider.name)
-    if not key:
+    key = find_key(provider.name, values, stored)
+    if key is None:
         return config
     return config.model_copy(update={"provider": provider.model_copy(update={"api_key": SecretStr(key)})})
 

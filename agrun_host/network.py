@@ -1,8 +1,8 @@
 """Connections on CPython: how a socket is opened, to which address, and which ones are kept.
 
 httpcore2 speaks HTTP on them. Its own pool looks at every open connection for each request, which at 500 of them costs
-ten times the request; here idle ones stand in a stack for each origin. Owned here too: the check that an address is
-public, made on the very address that is connected to. Must not know: requests, redirects, proxies.
+ten times the request; here idle ones stand in a stack for each origin. Owned here too: that guarded connections go to
+the very addresses that were checked, and how large a head may be. Must not know: requests, redirects, proxies.
 """
 # The engine's interfaces have parameters that are not looked at here.
 # ruff: noqa: ARG002
@@ -22,21 +22,37 @@ from typing import Any
 
 import httpcore2
 
-from agrun_wasm.text.hosts import is_private_host
+from agrun_host.reading_guard import check_addresses
 
-__all__ = ["Connections", "PrivateAddressError", "Sockets"]
+__all__ = ["Connections", "HeadTooLarge", "Sockets", "head_has_come", "hung_up"]
 
 _KEEP_S = 30.0
 _KEEP_MOST = 1000
 _WRITE_BUFFER = 65_536
+#: bytes of an answer before its body: one head has 100 KB at most, but any number of 1xx heads may stand before it
+_MOST_HEAD = 196_608
 #: RFC 8305: how long one address is tried alone before the next one joins
 _HAPPY_EYEBALLS_S = 0.25
 
 Origin = tuple[bytes, bytes, int | None, bool]
 
 
-class PrivateAddressError(Exception):
-    """A host resolves to an address that is not public."""
+class HeadTooLarge(httpcore2.RemoteProtocolError):
+    """So much came of an answer, and still not its head."""
+
+
+def head_has_come(answer: httpcore2.Response) -> None:
+    """What comes from now on is the body, whose size is the reader's affair."""
+    connection = answer.extensions.get("network_stream")
+    if isinstance(connection, _Socket):
+        connection.head_left = None
+
+
+def hung_up(connection: httpcore2.AsyncHTTPConnection, fault: BaseException) -> bool:
+    """Was the connection closed before a byte of an answer came? A kept one may have been before the request was."""
+    stream = getattr(connection._connection, "_network_stream", None)
+    nothing_came = isinstance(stream, _Socket) and stream.head_left == _MOST_HEAD
+    return nothing_came and isinstance(fault, (OSError, httpcore2.RemoteProtocolError))
 
 
 class Connections:
@@ -68,7 +84,7 @@ class Connections:
     async def give(self, url: httpcore2.URL, connection: httpcore2.AsyncHTTPConnection, *, public_only: bool) -> None:
         """Back from a request: kept when it can be used again, else closed."""
         self._active.discard(connection)
-        if not connection.is_available() or connection.has_expired():
+        if not connection.is_available() or connection.has_expired() or _says_more(connection):
             await connection.aclose()
             return
         origin = (url.scheme, url.host, url.port, public_only)
@@ -120,6 +136,12 @@ class Connections:
         return connection
 
 
+def _says_more(connection: httpcore2.AsyncHTTPConnection) -> bool:
+    """Did something come behind the end of the answer? The engine would take it for the answer to the next request."""
+    unread, _ = connection._connection._h11_state.trailing_data  # type: ignore[union-attr]
+    return bool(unread)
+
+
 class Sockets(httpcore2.AsyncNetworkBackend):
     """asyncio's own streams. Time limits are the caller's, who cancels; so `timeout` is not looked at."""
 
@@ -136,7 +158,7 @@ class Sockets(httpcore2.AsyncNetworkBackend):
     ) -> httpcore2.AsyncNetworkStream:
         addresses = await _addresses(host, port)
         if self._public_only:
-            _check_public(host, addresses)
+            check_addresses(host, addresses)
         return _Socket(*await _connect(addresses, port))
 
 
@@ -145,15 +167,22 @@ class _Socket(httpcore2.AsyncNetworkStream):
         self._reader = reader
         self._writer = writer
         self._held = b""
+        self.head_left: int | None = _MOST_HEAD
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109
         if self._held:
             await self._send()
-        return await self._reader.read(max_bytes)
+        data = await self._reader.read(max_bytes)
+        if self.head_left is not None:
+            self.head_left -= len(data)
+            if self.head_left < 0:
+                raise HeadTooLarge("the head does not end")
+        return data
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109
         # The engine writes head and body apart and then reads: together they are one packet and one system call.
         self._held += buffer
+        self.head_left = _MOST_HEAD
         if len(self._held) > _WRITE_BUFFER:
             await self._send()
 
@@ -202,14 +231,6 @@ async def _addresses(host: str, port: int) -> list[str]:
         families.setdefault(family, []).append(str(place[0]))
     turns = itertools.zip_longest(*(dict.fromkeys(addresses) for addresses in families.values()))
     return [address for turn in turns for address in turn if address is not None]
-
-
-def _check_public(host: str, addresses: list[str]) -> None:
-    for address in addresses:
-        bare = address.partition("%")[0]
-        literal = f"[{bare}]" if ":" in bare else bare
-        if "%" in address or is_private_host(literal) or not ipaddress.ip_address(bare).is_global:
-            raise PrivateAddressError(f"{host} has the address {address}, which is not public")
 
 
 async def _connect(addresses: list[str], port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

@@ -88,10 +88,11 @@ def serve(
                   --allow-host agents.example.org --allow-origin https://example.org
 
     A run goes on when its client has left, and after a restart. /openapi.json describes the API. A page may use
-    /v1/providers/openai (anthropic, gemini) as its baseUrl, without a key, and /v1/fetch as its proxyUrl.
+    /v1/providers/openai (anthropic, gemini) as its baseUrl, without a key (or with the token as its apiKey), and
+    /v1/fetch as its proxyUrl.
     """
     from agrun_host.keyring_store import key_in_keyring
-    from agrun_host.keys import missing_key
+    from agrun_host.keys import missing_key, with_key
     from agrun_host.page import find_page
     from agrun_host.runtime import Runtime
     from agrun_host.serve.app import create_app
@@ -110,7 +111,7 @@ def serve(
         keys = {"plannerMode": planner_mode, "maxSteps": max_steps, "profile": profile}
         config = config_of(screen, provider, base_url, **keys)
         offered = skills_of(screen, skills, trust=trust_skills, bundled=bundled)
-        config = config.model_copy(update={"skills": offered})
+        config = with_key(config.model_copy(update={"skills": offered}), stored=key_in_keyring)
         settings = ServeSettings(
             host=host,
             port=port,
@@ -123,7 +124,7 @@ def serve(
         def make_runtime(**ports: Any) -> Runtime:
             return Runtime(config, **ports)
 
-        if problem := missing_key(make_runtime().config):
+        if problem := missing_key(config):
             refuse(screen, problem)
         fetch = HttpFetch()
         base_urls = {} if base_url is None else {config.provider_config().name: base_url}
@@ -133,7 +134,7 @@ def serve(
             *fetch_relay_routes(fetch, relay_to or (), token=settings.token is not None),
         ]
         url = database or os.environ.get(DATABASE_VARIABLE)
-        app = create_app(settings, _opened(make_runtime, url, limit), relays)
+        app = create_app(settings, _opened(make_runtime, url, limit), relays, at_end=fetch.aclose)
         serve_app(app, settings, lambda address: print(f"Serving at {address} (Ctrl+C ends)", flush=True))
     except AgrunError as error:
         refuse(screen, error.message, error.hint)

@@ -1,8 +1,8 @@
 """The fetch port on CPython: streaming HTTP/1.1 on httpcore2, one pool for each instance.
 
-Owned here: requests, redirects, time limits and content decoding. A call that came from the model's wishes (`purpose`
-read) reaches public addresses only, on each redirect again. Must not know: what is fetched and why. Connections are
-`network`'s, the words for what goes wrong are `failures`'.
+Owned here: requests, time limits and content decoding. A call that came from the model's wishes (`purpose` read)
+reaches what `reading_guard` allows and nothing else, on each redirect again. Must not know: what is fetched and why.
+Connections are `network`'s, where redirects lead is `redirects`', the words for what goes wrong are `failures`'.
 """
 
 from __future__ import annotations
@@ -13,29 +13,27 @@ from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaita
 from functools import lru_cache, partial
 from types import TracebackType
 from typing import Literal, cast
-from urllib.parse import quote, urljoin, urlsplit
+from urllib.parse import quote, urlsplit
 
 import httpcore2
 
 from agrun_host.failures import failure_of
 from agrun_host.inflate import InflateError, inflater_of
-from agrun_host.network import Connections, PrivateAddressError
+from agrun_host.network import Connections, head_has_come, hung_up
 from agrun_host.proxies import Proxies
+from agrun_host.reading_guard import NotPublicError, check_port, check_url
+from agrun_host.redirects import MAX_REDIRECTS, REDIRECTS, headers_along, location, target
 from agrun_wasm.contracts.ports import FetchError, FetchRequest
 from agrun_wasm.text.hosts import normal_host
-from agrun_wasm.text.urls import check_public_url
 
 __all__ = ["MAX_REDIRECTS", "HttpFetch"]
 
-MAX_REDIRECTS = 5
-
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-#: the only headers that go along to another origin
-_HARMLESS = frozenset({"accept", "accept-language", "accept-encoding", "user-agent"})
 #: how long the end of a reply is waited for when the caller needs no more of it, so that its connection can be kept
 _LAST_CHUNK_S = 0.02
 _LAST_CHUNKS_BYTES = 65_536
+#: chunks that are taken before others get their turn: a body of one-byte chunks would keep this thread for seconds
+_CHUNKS_A_TURN = 64
 #: what stands in a path or query as it is
 _IN_TARGETS = "%/:=&?~+!$,;'@()*[]|{}^`\\"
 
@@ -50,7 +48,7 @@ class HttpFetch:
         self, *, allow_private: bool = False, allow_ports: Collection[int] = (), trust_env: bool = True
     ) -> None:
         self._allow_private = allow_private
-        self._ports = frozenset({80, 443, *allow_ports})
+        self._ports = frozenset(allow_ports)
         self._connections = Connections()
         self._proxies = Proxies(heed_environment=trust_env)
 
@@ -98,7 +96,7 @@ class _Call:
         for _ in range(MAX_REDIRECTS + 1):
             try:
                 response = await self._send(url, headers, seconds, guarded)
-            except PrivateAddressError as fault:
+            except NotPublicError as fault:
                 kind: Literal["private_address", "redirect_private"]
                 kind = "private_address" if url == request.url else "redirect_private"
                 raise FetchError(kind, str(fault), url=url) from None
@@ -106,22 +104,27 @@ class _Call:
                 raise
             except Exception as fault:
                 raise failure_of(fault, url) from fault
-            place = response.headers.get("location")
-            if place is None or response.status not in _REDIRECTS or request.method not in ("GET", "HEAD"):
+            if response.status not in REDIRECTS or request.method not in ("GET", "HEAD"):
+                return response
+            try:
+                place = location(response.lines, url)
+            except FetchError:
+                await response.close(wait=False)
+                raise
+            if place is None:
                 return response
             await response.close(wait=True)
-            target = _target(url, place, guarded)
-            if urlsplit(target)[:2] != urlsplit(url)[:2]:
-                headers = {name: value for name, value in headers.items() if name.lower() in _HARMLESS}
-            url = target
+            led = target(url, place, guarded=guarded)
+            headers = headers_along(headers, url, led)
+            url = led
         raise FetchError("too_many_redirects", f"more than {MAX_REDIRECTS} redirects", url=url)
 
     async def _send(self, url: str, headers: Mapping[str, str], seconds: float | None, guarded: bool) -> _Response:
-        if guarded and check_public_url(url) == "private_address":
-            raise PrivateAddressError("the address is not public")
+        if guarded:
+            check_url(url)
         place = _parsed(url)
-        if guarded and place.port is not None and place.port not in self._port._ports:
-            raise PrivateAddressError(f"port {place.port} is none of those that are read from")
+        if guarded:
+            check_port(place.port, self._port._ports)
         sent = httpcore2.Request(
             self._request.method,
             place,
@@ -144,7 +147,7 @@ class _Call:
             except BaseException as fault:
                 await give_back()
                 # A kept connection that the server closed in that very moment: once more, on another one.
-                if not (reused and isinstance(fault, (OSError, httpcore2.RemoteProtocolError))):
+                if not (reused and hung_up(connection, fault)):
                     raise
 
 
@@ -162,20 +165,30 @@ class _Response:
         self.status = received.status
         reason = received.extensions.get("reason_phrase", b"")
         self.status_text = reason.decode("latin-1")
+        self.lines = received.headers
         self.headers = _header_map(received.headers)
+        head_has_come(received)
         self._received = received
         self._raw = cast("AsyncGenerator[bytes]", aiter(cast("AsyncIterable[bytes]", received.stream)))
         self._seconds = seconds
         self._give_back = give_back
         self._complete = False
+        self._taken = 0
 
     def chunks(self) -> AsyncIterator[bytes]:
         return _Chunks(self)
 
-    async def next_chunk(self) -> bytes | None:
+    def deadline(self) -> float | None:
+        """When a wait that begins now is over, in the loop's time."""
+        return None if self._seconds is None else asyncio.get_running_loop().time() + self._seconds
+
+    async def next_chunk(self, until: float | None) -> bytes | None:
         """The next bytes as they were sent, None at the end."""
         try:
-            async with asyncio.timeout(self._seconds):
+            async with asyncio.timeout_at(until):
+                self._taken += 1
+                if self._taken % _CHUNKS_A_TURN == 0:
+                    await asyncio.sleep(0)
                 return await anext(self._raw)
         except StopAsyncIteration:
             self._complete = True
@@ -200,7 +213,7 @@ class _Response:
 
     async def _last_chunks(self) -> None:
         left = _LAST_CHUNKS_BYTES
-        while left > 0 and (chunk := await self.next_chunk()) is not None:
+        while left > 0 and (chunk := await self.next_chunk(None)) is not None:
             left -= len(chunk)
 
 
@@ -219,8 +232,9 @@ class _Chunks:
 
     async def __anext__(self) -> bytes:
         inflater = self._inflater
+        until = self._response.deadline()  # for whatever comes of it: there are bodies that inflate to nothing
         if inflater is None:
-            chunk = await self._response.next_chunk()
+            chunk = await self._response.next_chunk(until)
             if chunk is None:
                 raise StopAsyncIteration
             return chunk
@@ -229,27 +243,13 @@ class _Chunks:
                 piece = inflater.piece()
                 if piece:
                     return piece
-                chunk = await self._response.next_chunk()
+                chunk = await self._response.next_chunk(until)
                 if chunk is None:
                     inflater.check_whole()
                     raise StopAsyncIteration
                 inflater.feed(chunk)
         except InflateError as fault:
             raise FetchError("decode_error", str(fault), url=self._response.url) from None
-
-
-def _target(url: str, place: str, guarded: bool) -> str:
-    """Where a redirect leads, checked."""
-    try:
-        target = urljoin(url, place).partition("#")[0]
-    except ValueError:
-        target = ""
-    fault = check_public_url(target)
-    if fault == "invalid_url":
-        raise FetchError("network_or_cors", "a redirect leads to something that is no http(s) URL", url=url)
-    if guarded and fault is not None:
-        raise FetchError("redirect_private", "a redirect leads to a private address", url=target)
-    return target
 
 
 @lru_cache(maxsize=256)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from starlette.applications import Starlette
@@ -28,15 +28,21 @@ def create_app(
     settings: ServeSettings,
     open_runs: Callable[[], AbstractAsyncContextManager[Runs]],
     extra_routes: Sequence[BaseRoute] = (),
+    *,
+    at_end: Callable[[], Awaitable[None]] | None = None,
 ) -> Starlette:
     """An ASGI app. `open_runs` is entered when it starts and left when it ends; `extra_routes` stand behind the same
-    guard."""
+    guard, and `at_end` closes what they hold (a relay's connections)."""
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        async with open_runs() as runs:
-            app.state.runs = runs
-            yield
+        try:
+            async with open_runs() as runs:
+                app.state.runs = runs
+                yield
+        finally:
+            if at_end is not None:
+                await at_end()
 
     async def healthy(_request: Request) -> Response:
         return JSONResponse({"status": "ok"}, headers={"cache-control": "no-store"})

@@ -57,7 +57,9 @@ def fetch_relay_routes(fetch: Fetch, call_hosts: Collection[str] = (), *, token:
         url = request.query_params.get("url", "").strip(" ")
         if fault := check_public_url(url):
             status, code = (403, "ADDRESS_NOT_PUBLIC") if fault == "private_address" else (400, "URL_INVALID")
-            raise Refused(status, code, "only http and https addresses on the public network are fetched")
+            said = "only http and https addresses on the public network are fetched"
+            kind = "private_address" if fault == "private_address" else "network_or_cors"
+            raise Refused(status, code, said, headers={FETCH_FAILURE: kind})
         calls = _host(url) in hosts
         posts = request.method == "POST"
         if posts and not calls:
@@ -66,6 +68,7 @@ def fetch_relay_routes(fetch: Fetch, call_hosts: Collection[str] = (), *, token:
                 "HOST_NOT_CALLED",
                 "only GET and HEAD are passed on to that host",
                 hint="Use /v1/providers/... as the provider's baseUrl, or start the server with --relay-to HOST.",
+                headers={FETCH_FAILURE: "network_or_cors"},
             )
         names = sent_in_calls if calls else _SENT
         headers = {name: value for name in names if (value := request.headers.get(name)) is not None}

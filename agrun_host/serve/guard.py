@@ -7,7 +7,6 @@ how large the body is and how slowly it comes. Must not know: paths, but that /v
 from __future__ import annotations
 
 import asyncio
-import hmac
 import logging
 from collections import Counter
 from typing import Any
@@ -18,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agrun_host.serve.problems import Refused, problem
 from agrun_host.serve.settings import ServeSettings
+from agrun_host.serve.token import carries
 from agrun_wasm.contracts.errors import ErrorInfo
 from agrun_wasm.contracts.ports import FETCH_FAILURE, FINAL_URL
 
@@ -42,7 +42,6 @@ class Guard:
         self._app = app
         self._settings = settings
         self._open: Counter[str] = Counter()
-        self._token = None if settings.token is None else f"Bearer {settings.token}".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -65,6 +64,8 @@ class Guard:
             if length.isdigit() and int(length) > self._settings.max_body_bytes:
                 raise self._too_large()
         except Refused as refused:
+            # A page that reads through this server must not take this for the answer of the site that it reads.
+            refused.headers.setdefault(FETCH_FAILURE, "network_or_cors")
             await refused.response()(scope, receive, _with_origin(send, allowed))
             return
         self._open[client] += 1
@@ -116,15 +117,15 @@ class Guard:
         )
 
     def _check_token(self, scope: Scope, headers: Headers) -> None:
-        if self._token is None or not scope["path"].startswith(_GUARDED):
+        token = self._settings.token
+        if token is None or not scope["path"].startswith(_GUARDED):
             return
-        given = headers.get("authorization", "").encode("latin-1", "replace")
-        if not hmac.compare_digest(given, self._token):
+        if not carries(headers, scope["path"], token):
             raise Refused(
                 401,
                 "UNAUTHORIZED",
                 "the token is missing or wrong",
-                hint="Send it as `Authorization: Bearer <token>`.",
+                hint="Send it as `Authorization: Bearer <token>`; in a page as a provider's `apiKey`, or `proxyToken`.",
                 headers={"www-authenticate": "Bearer"},
             )
 

@@ -14,14 +14,14 @@ from typing import NamedTuple
 from starlette.requests import Request
 from starlette.routing import Route
 
-from agrun_host.keys import KEY_VARIABLES
+from agrun_host.keys import find_key
 from agrun_host.serve.passing import INERT, PassedOn
 from agrun_host.serve.problems import Refused
 from agrun_host.serve.redacting import header_without, without
 from agrun_wasm.contracts.ports import Fetch, FetchError, FetchRequest, FetchResponse
 from agrun_wasm.providers.endpoint import endpoint
 
-__all__ = ["Relayed", "provider_relay_routes", "relayed_providers"]
+__all__ = ["Relayed", "key_header", "provider_relay_routes", "relayed_providers"]
 
 _TIMEOUT_MS = 120_000
 _MOST_SECONDS = 3_600
@@ -79,6 +79,14 @@ class Relayed(NamedTuple):
         return {self.header: f"Bearer {self.key}" if self.header == "authorization" else self.key}
 
 
+def key_header(path: str) -> str | None:
+    """The header in which calls to a path of the relay carry a key, None for any other path."""
+    _, *parts = path.split("/")
+    name = parts[2] if parts[:2] == ["v1", "providers"] and len(parts) > 3 else ""
+    dialect = _TABLE.get(_SAME.get(name, name))
+    return None if dialect is None else dialect.header
+
+
 def relayed_providers(
     environment: Mapping[str, str],
     base_urls: Mapping[str, str] | None = None,
@@ -86,16 +94,15 @@ def relayed_providers(
 ) -> dict[str, Relayed]:
     """The providers whose key is in the environment, or is `stored`.
 
-    `base_urls` gives another address of one, a gateway's; a server that is only OpenAI-compatible has no other, and may
-    need no key.
+    `base_urls` gives another address of one, a gateway's or a server's of one's own, which may need no key; a provider
+    that is only OpenAI-compatible has no other.
     """
     places = {_SAME.get(name, name): url for name, url in (base_urls or {}).items()}
     found = {}
     for name, dialect in _TABLE.items():
-        keys = (environment.get(variable, "").strip() for variable in KEY_VARIABLES[name])
-        key = next(filter(None, keys), None) or stored(name) or ""
+        key = find_key(name, environment, stored) or ""
         place = places.get(name, dialect.base_url)
-        if place is not None and (key or dialect.base_url is None):
+        if place is not None and (key or name in places):
             paths = re.compile(f"(?:(?P<version>{'|'.join(dialect.versions)})/)?(?P<path>{dialect.paths})")
             found[name] = Relayed(place, dialect.versions[0], paths, dialect.header, key)
     return found
@@ -105,7 +112,8 @@ def provider_relay_routes(providers: Mapping[str, Relayed], fetch: Fetch) -> lis
     """The route under /v1/providers. A page uses it as `baseUrl: "/v1/providers/openai"`, without a key."""
 
     async def relay(request: Request) -> PassedOn:
-        provider = providers.get(request.path_params["name"])
+        name = request.path_params["name"]
+        provider = providers.get(_SAME.get(name, name))
         if provider is None:
             known = ", ".join(providers) or "none"
             raise Refused(404, "NOT_FOUND", f"this server has no key for that provider; it has: {known}")

@@ -29,18 +29,20 @@ class JsFetch:
 
     With `proxy_url`, every request to another origin goes there instead, as it is, with the real URL in the query:
     `<proxy_url>?url=<encoded>`. The proxy answers with what it got, and with FINAL_URL where it was redirected; where
-    it got nothing, with FETCH_FAILURE and an error in JSON.
+    it got nothing, with FETCH_FAILURE and an error in JSON. `proxy_token` is what the proxy, and it alone, asks for: it
+    goes in Authorization.
     """
 
     platform: Literal["browser", "host"] = "browser"
 
-    def __init__(self, proxy_url: str | None = None) -> None:
+    def __init__(self, proxy_url: str | None = None, proxy_token: str | None = None) -> None:
         self._proxy_url = proxy_url
+        self._proxy_token = proxy_token
         self._calls: set[_Call] = set()
 
     @asynccontextmanager
     async def open(self, request: FetchRequest) -> AsyncIterator[JsResponse]:
-        call = _Call(request, self._proxy_url)
+        call = _Call(request, self._proxy_url, self._proxy_token)
         self._calls.add(call)
         try:
             response = await call.head()
@@ -85,11 +87,12 @@ class JsResponse:
 class _Call:
     """One call: its controller, its timer, and what a failure of it means."""
 
-    def __init__(self, request: FetchRequest, proxy_url: str | None) -> None:
+    def __init__(self, request: FetchRequest, proxy_url: str | None, proxy_token: str | None) -> None:
         self.url = request.url
         self.relayed = proxy_url is not None and not _is_own(request.url)
         self._address = _relayed(proxy_url, request.url) if proxy_url and self.relayed else request.url
         self._request = request
+        self._token = proxy_token if self.relayed else None
         self._controller = js.AbortController.new()
         self._time_out = self._controller.abort.bind(self._controller, js.DOMException.new("timeout", _TIMEOUT))
 
@@ -115,7 +118,8 @@ class _Call:
     async def failure_told(self, kind: str, response: Any) -> FetchError:
         """What a relay says of the call that it could not make."""
         try:
-            message = str(json.loads(str(await self.timed(response.text())))["error"]["message"])
+            error = json.loads(str(await self.timed(response.text())))["error"]
+            message = f"{error['message']}. {error.get('hint') or ''}".removesuffix(". ")
         except (ValueError, KeyError, TypeError):
             message = "the proxy got no answer"
         known = cast("FetchFailureKind", kind) if kind in get_args(FetchFailureKind) else "network_or_cors"
@@ -131,6 +135,8 @@ class _Call:
         options.headers = js.Headers.new()
         for name, value in self._request.headers.items():
             options.headers.append(name, value)
+        if self._token:
+            options.headers.set("authorization", f"Bearer {self._token}")
         options.signal = self._controller.signal
         options.credentials = "omit"
         options.referrerPolicy = "no-referrer"

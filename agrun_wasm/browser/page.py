@@ -123,7 +123,7 @@ class Page:
 
     async def _create(self, params: Mapping[str, Any]) -> None:
         arguments = runtime_arguments(params["config"], self._calls)
-        fetch = JsFetch(params.get("proxyUrl"))
+        fetch = JsFetch(params.get("proxyUrl"), params.get("proxyToken"))
         store = PageStore(params["store"], self._calls) if params.get("store") else None
         if params.get("languageModel"):
             settings = arguments["provider"].get("settings") if isinstance(arguments["provider"], Mapping) else None

@@ -12,6 +12,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from agrun_wasm.contracts.ports import Clock, Fetch, FetchError, FetchRequest, FetchResponse
+from agrun_wasm.text.shorten import one_line
+
+#: characters of a server's own words in a head: they go to a model, which is no place for 100 KB of a reason phrase
+_MOST_WORDS = 200
 
 
 class Head(NamedTuple):
@@ -28,7 +32,7 @@ class Head(NamedTuple):
 
     @property
     def content_type(self) -> str:
-        return self.headers.get("content-type", "").strip()
+        return self.headers.get("content-type", "").strip()[:_MOST_WORDS]
 
 
 @dataclass(slots=True)
@@ -72,7 +76,8 @@ async def download(
 async def _read(fetch: Fetch, request: FetchRequest, take: Callable[[Head], int], result: Download) -> None:
     try:
         async with fetch.open(request) as response:
-            result.head = Head(response.status, response.status_text, response.headers, response.url)
+            reason = one_line(response.status_text, _MOST_WORDS)
+            result.head = Head(response.status, reason, response.headers, response.url)
             result.screenshot = _screenshot(response)
             wanted = take(result.head)
             if wanted > 0:

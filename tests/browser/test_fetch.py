@@ -18,9 +18,9 @@ from agrun_wasm import Runtime
 from agrun_wasm.browser.fetch import JsFetch
 from agrun_wasm.contracts.ports import FetchError, FetchRequest
 
-async def told(url, method="GET", *, read=None, proxy=None, **request):
+async def told(url, method="GET", *, read=None, proxy=None, token=None, **request):
     try:
-        async with JsFetch(proxy).open(FetchRequest(method, url, **request)) as response:
+        async with JsFetch(proxy, token).open(FetchRequest(method, url, **request)) as response:
             body = b""
             async for chunk in response.chunks():
                 assert type(chunk) is bytes
@@ -141,6 +141,24 @@ async def test_a_proxy_relays_requests_to_other_origins_only(worker: Worker, sit
     own = await python(worker, f"told('{site.origin}/skills.json', proxy='{site.origin}/relay')")
     assert own["url"] == f"{site.origin}/skills.json"
     assert len(asked) == 1
+
+
+async def test_the_token_of_a_proxy_goes_to_the_proxy_alone(worker: Worker, site: Site) -> None:
+    seen: list[tuple[str, str | None, str | None]] = []
+
+    def note(handler: Any) -> bool:
+        seen.append((handler.path.partition("?")[0], handler.headers["authorization"], handler.headers["x-api-key"]))
+        handler.send_response(204)
+        handler.end_headers()
+        return True
+
+    site.answers["/own"] = site.answers["/relay"] = note
+    options = (
+        f"proxy='{site.origin}/relay', token='t-1', headers={{'Authorization': 'Bearer mine', 'X-Api-Key': 'mine'}}"
+    )
+    for url in (f"{site.origin}/own", "https://other.invalid/a"):
+        assert (await python(worker, f"told('{url}', {options})"))["status"] == 204
+    assert seen == [("/own", "Bearer mine", "mine"), ("/relay", "Bearer t-1", "mine")]
 
 
 async def test_a_header_that_no_browser_sends_is_an_error_of_ours(worker: Worker, site: Site) -> None:

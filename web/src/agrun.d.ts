@@ -167,6 +167,8 @@ export interface RuntimeOptions extends Omit<RuntimeConfig, "provider" | "webSea
   onModel?(status: ModelStatus, prepare: () => Promise<void>): void;
   /** where requests to other origins are relayed, as `<proxyUrl>?url=<encoded>`; agrun_host serves one */
   proxyUrl?: string;
+  /** for a proxy that asks for one (`AGRUN_TOKEN` of agrun_host); sent to it alone, as `Authorization: Bearer` */
+  proxyToken?: string;
   /** milliseconds without progress after which a stage of the boot is given up */
   stageTimeouts?: Partial<Record<BootStage, number>>;
 }

@@ -169,6 +169,18 @@ def test_the_page_is_told_what_kind_of_failure_it_is(server: Server, site: Upstr
     assert found.json["error"]["message"]
 
 
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [({"host": "elsewhere.example"}, 421), ({"origin": "http://elsewhere.example"}, 403), ({"content-length": "99999999"}, 413)],
+)  # fmt: skip
+def test_a_refusal_of_this_server_is_not_the_answer_of_the_site(
+    server: Server, site: Upstream, headers: dict[str, str], status: int
+) -> None:
+    found = server.ask("GET", site.fetch_path(), headers=headers)
+    assert (found.status, found.headers[FETCH_FAILURE]) == (status, "network_or_cors")
+    assert site.seen == []
+
+
 def test_a_site_that_is_not_there_is_told(server: Server, site: Upstream) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -197,7 +209,8 @@ def test_a_bomb_is_cut_off_at_what_it_unpacks_to(server: Server, site: Upstream)
      "http://ⓛⓞⓒⓐⓛⓗⓞⓢⓣ/", "http://127.0.0.1:443/", "https://10.0.0.1/", " http://10.0.0.1/ "],
 )  # fmt: skip
 def test_no_spelling_of_an_address_that_is_not_public_is_fetched(guarded: Server, url: str) -> None:
-    assert fetched(guarded, url) == (403, "ADDRESS_NOT_PUBLIC")
+    found = guarded.ask("GET", f"/v1/fetch?url={quote(url, safe='')}")
+    assert (found.status, found.code, found.headers[FETCH_FAILURE]) == (403, "ADDRESS_NOT_PUBLIC", "private_address")
     assert fetched(guarded, url, "POST") == (403, "ADDRESS_NOT_PUBLIC")
 
 

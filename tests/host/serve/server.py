@@ -6,7 +6,7 @@ import http.client
 import json
 import socket
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -98,9 +98,14 @@ def _events(answer: http.client.HTTPResponse) -> Iterator[dict[str, Any]]:
 
 
 @contextmanager
-def serving(runtime: Runtime, routes: Sequence[BaseRoute] = (), **settings: Any) -> Iterator[Server]:
+def serving(
+    runtime: Runtime,
+    routes: Sequence[BaseRoute] = (),
+    at_end: Callable[[], Awaitable[None]] | None = None,
+    **settings: Any,
+) -> Iterator[Server]:
     """A running server with runs in memory."""
-    app = create_app(ServeSettings(port=0, **settings), lambda: LocalRuns(runtime), routes)
+    app = create_app(ServeSettings(port=0, **settings), lambda: LocalRuns(runtime), routes, at_end=at_end)
     AppStatus.should_exit = False  # sse-starlette knows one server for a whole process
     server = uvicorn.Server(uvicorn.Config(app, log_level="critical", ws="none", timeout_graceful_shutdown=2))
     with socket.socket() as listening:

@@ -12,6 +12,7 @@ import { loadSkills } from "./options.js";
  * @property {import("../boot/interpreter.js").InterpreterOptions} python
  * @property {Record<string, any>} config
  * @property {string} [proxyUrl]
+ * @property {string} [proxyToken]
  * @property {Record<string, Function> | null} store
  * @property {Function | null} languageModel streams from the browser's own model
  * @property {((event: import("../boot/stages.js").BootEvent) => void)} [onBoot]
@@ -77,7 +78,7 @@ export class Link {
   }
 
   async #open() {
-    const { config, proxyUrl, store, languageModel, onBoot } = this.#options;
+    const { config, proxyUrl, proxyToken, store, languageModel, onBoot } = this.#options;
     const interpreter = this.#interpreter;
     try {
       if (onBoot) {
@@ -88,7 +89,7 @@ export class Link {
       const [loaded] = await Promise.all([skills, interpreter.ready]);
       const scope = interpreter.channel.functions.scope();
       this.#forget = scope.forget;
-      const params = { runtime: this.id, config: { ...config, skills: loaded }, proxyUrl, store, languageModel };
+      const params = { runtime: this.id, config: { ...config, skills: loaded }, proxyUrl, proxyToken, store, languageModel };
       await interpreter.channel.request("create", params, scope.reference);
       this.#created = true;
     } finally {

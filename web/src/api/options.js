@@ -20,9 +20,13 @@ import { AgrunError } from "./errors.js";
  * @property {(status: import("../store/storage.js").StorageStatus) => void} [onStorage] told when the browser keeps nothing
  * @property {import("../model/built_in_model.js").OnStatus} [onModel] told how the browser's own model comes along
  * @property {string} [proxyUrl] where requests to other origins are relayed, as `<proxyUrl>?url=<encoded>`
+ * @property {string} [proxyToken] for a proxy that asks for one; sent to it alone
  */
 
-const PAGE_OPTIONS = ["assetBase", "thread", "snapshot", "stageTimeouts", "onBoot", "onModel", "onStorage", "proxyUrl", "serviceWorker", "store"];
+const PAGE_OPTIONS = [
+  ...["assetBase", "thread", "snapshot", "serviceWorker", "stageTimeouts", "onBoot"],
+  ...["onModel", "onStorage", "proxyUrl", "proxyToken", "store"],
+];
 const SKILLS = "skills.json";
 
 /**

@@ -43,6 +43,7 @@ export async function createRuntime(options) {
     },
     config,
     proxyUrl: page.proxyUrl && new URL(page.proxyUrl, document.baseURI).href,
+    proxyToken: page.proxyToken,
     store: storage && storePort(storage),
     languageModel: model && ((/** @type {any} */ call, /** @type {any} */ caller) => model.stream(call, caller)),
     onBoot: page.onBoot,
