@@ -9,6 +9,7 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 
 from tests.browser.chat import MOUNT, answered, ask, shot
+from tests.browser.conftest import FAKES
 from tests.browser.serving import ROOT, Site
 from tests.fakes.providers import FakeProviders
 
@@ -129,6 +130,38 @@ async def test_notices_are_shown_replaced_acted_on_and_dismissed(demo: Page) -> 
     assert (await demo.evaluate("acted")).pop() == "changed"
     await demo.get_by_role("button", name="Dismiss").first.click()
     await expect(demo.locator(".notice")).to_have_count(1)
+
+
+async def test_a_refused_storage_is_told_of_and_what_there_is_can_be_saved(
+    browser: Browser, site: Site, snapshot: str
+) -> None:
+    """In a page of its own, since the refusal stays."""
+    page = await browser.new_page(viewport={"width": 900, "height": 700}, color_scheme="light")
+    await page.goto(f"{site.origin}/index.html")
+    await page.evaluate(FAKES)
+    await page.evaluate(
+        """(snapshot) => {
+        document.querySelector("agrun-chat").remove();
+        IDBFactory.prototype.open = () => { throw new DOMException("refused", "SecurityError"); };
+        const chat = document.createElement("agrun-chat");
+        chat.setAttribute("provider", "fake:test");
+        window.told = [];
+        chat.options = {providers: {fake: T.model([{text: "Noted."}])}, store: "indexeddb", snapshot, onStorage: (status) => told.push(status.kind)};
+        document.querySelector("main").append(chat);
+    }""",
+        snapshot,
+    )
+    notice = page.locator(".notice")
+    await expect(notice).to_contain_text("The browser keeps nothing for this page", timeout=30_000)
+    await ask(page, "remember this")
+    await answered(page)
+    await shot(page, "refused-storage")
+    async with page.expect_download() as download:
+        await notice.get_by_role("button", name="Export").click()
+    saved = await (await download.value).path()
+    assert "remember this" in saved.read_text(encoding="utf-8")
+    assert await page.evaluate("told") == ["memory"], "the page that set onStorage is told too"
+    await page.close()
 
 
 async def test_two_elements_share_one_python(browser: Browser, site: Site) -> None:

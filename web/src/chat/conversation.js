@@ -8,6 +8,7 @@
  * @typedef {object} ConversationListener
  * @property {(event: import("../boot/stages.js").BootEvent) => void} onBoot
  * @property {import("../model/built_in_model.js").OnStatus} onModel
+ * @property {(status: import("../store/storage.js").StorageStatus) => void} onStorage
  * @property {(busy: boolean) => void} onBusy
  * @property {(error: any) => void} onBootFailed
  */
@@ -107,6 +108,12 @@ export class Conversation {
     this.#run?.stop("now");
   }
 
+  /** Everything the runtime has kept, as a file. @returns {Promise<File>} */
+  async export() {
+    const runtime = await /** @type {Promise<import("../api/runtime.js").Runtime>} */ (this.#runtime);
+    return new File([JSON.stringify(await runtime.export())], "agrun.json", { type: "application/json" });
+  }
+
   /** Lets the runtime go, unless it is the host's own. */
   async close() {
     const runtime = await this.#runtime?.catch(() => null);
@@ -116,8 +123,15 @@ export class Conversation {
 
   /** @param {any} provider */
   #options(provider) {
-    const { onBoot, onModel } = this.#listener;
-    return { ...this.#host.runtimeOptions(), provider, onBoot, onModel };
+    const options = this.#host.runtimeOptions();
+    const { onBoot, onModel, onStorage } = this.#listener;
+    return {
+      ...options,
+      provider,
+      onBoot: both(onBoot, options.onBoot),
+      onModel: both(onModel, options.onModel),
+      onStorage: both(onStorage, options.onStorage),
+    };
   }
 
   /** @returns {Promise<Runtime>} */
@@ -182,4 +196,16 @@ function newSession() {
 /** @param {Past["role"]} role @param {string} text @returns {Past} */
 function past(role, text) {
   return { role, parts: [{ type: "text", text }] };
+}
+
+/**
+ * Tells this element, and the page that asked for it too.
+ * @template {any[]} A
+ * @param {(...told: A) => void} ours @param {((...told: A) => void) | undefined} theirs
+ */
+function both(ours, theirs) {
+  return (/** @type {A} */ ...told) => {
+    ours(...told);
+    theirs?.(...told);
+  };
 }

@@ -93,3 +93,10 @@ export function disclosure(name, label, panel, onToggle) {
 export function duration(ms) {
   return ms < 1000 ? `${Math.max(0, Math.round(ms))} ms` : `${(ms / 1000).toFixed(1)} s`;
 }
+
+/** As a download. @param {File} file */
+export function saveFile(file) {
+  const href = URL.createObjectURL(file);
+  el("a", { href, download: file.name }).click();
+  setTimeout(() => URL.revokeObjectURL(href), 10_000); // the browser reads it a moment later
+}

@@ -4,7 +4,7 @@ import { BootBar } from "./boot-bar.js";
 import styles from "./chat.css";
 import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
-import { el, icon } from "./dom.js";
+import { el, icon, saveFile } from "./dom.js";
 import { KeyDialog } from "./key-dialog.js";
 import { Notices } from "./notices.js";
 import panelStyles from "./panels.css";
@@ -18,6 +18,7 @@ const OFFLINE_REMARK = "This is the offline planner, not a language model: it ma
 const BOOT_NOTICE = "boot";
 const KEY_NOTICE = "key";
 const MODEL_NOTICE = "model";
+const STORAGE_NOTICE = "storage";
 
 let sheets = /** @type {CSSStyleSheet[] | null} */ (null);
 
@@ -60,6 +61,7 @@ export class ChatView {
         this.#notices.remove(BOOT_NOTICE);
       },
       onModel: (status, prepare) => this.#showModel(status, prepare),
+      onStorage: ({ notice }) => this.#showStorage(notice),
       onBusy: (busy) => this.#showBusy(busy),
       onBootFailed: (error) => this.#showBootFailure(error),
     });
@@ -231,6 +233,14 @@ export class ChatView {
   /** @param {string} message @param {() => void} download */
   #showNoModel(message, download) {
     this.#notices.show(`The browser's model could not be downloaded: ${message}`, { id: MODEL_NOTICE, kind: "error", action: { label: "Try again", run: download } });
+  }
+
+  /** @param {string | null} notice why nothing outlives this page */
+  #showStorage(notice) {
+    if (!notice) return this.#notices.remove(STORAGE_NOTICE);
+    const action = { label: "Export", run: () => void this.#conversation.export().then(saveFile) };
+    this.#notices.show(notice, { id: STORAGE_NOTICE, kind: "warning", action });
+    return undefined;
   }
 
   /** @param {{message: string, hint?: string, code?: string}} error */
