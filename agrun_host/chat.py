@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from agrun_host.drive_command import runtime_of
 from agrun_host.options import (
     BaseUrl,
     Bundled,
@@ -25,7 +26,6 @@ from agrun_host.options import (
     refuse,
     skills_of,
 )
-from agrun_host.running import runtime_of
 from agrun_wasm import AgrunError
 from agrun_wasm.contracts.naming import did_you_mean
 

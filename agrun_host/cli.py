@@ -9,9 +9,11 @@ import typer
 
 from agrun_host import inspecting, keyring_store
 from agrun_host.chat import chat
+from agrun_host.drive_command import EXIT_CODES
 from agrun_host.options import PROVIDERS
 from agrun_host.replaying import replay
-from agrun_host.running import EXIT_CODES, resume, run
+from agrun_host.resuming import resume
+from agrun_host.running import run
 from agrun_host.schema_command import schema
 from agrun_host.serve_command import serve
 

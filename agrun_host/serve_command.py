@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agrun_host.options import (
+    DATABASE_VARIABLE,
     BaseUrl,
     Bundled,
     PlannerMode,
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 __all__ = ["TOKEN_VARIABLE", "serve"]
 
 TOKEN_VARIABLE = "AGRUN_TOKEN"
-DATABASE_VARIABLE = "AGRUN_DATABASE"
 
 
 def serve(

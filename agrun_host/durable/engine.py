@@ -11,6 +11,7 @@ import contextvars
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import sqlalchemy as sa
 from dbos import DBOS, DBOSConfig, Queue, SetWorkflowID
 
 from agrun_host.durable.serializer import JsonSerializer
@@ -23,6 +24,8 @@ JOURNAL_VERSION = "agrun-journal-1"
 #: how often the shared queue is looked at for drives that another process had no room for
 _POLL_S = 0.2
 _NAME = "agrun"
+#: what a process that drives one run alone is to DBOS: another application, which takes nothing from the fleet's queues
+_ALONE = "agrun-cli"
 
 Execute = Callable[[str, int], Awaitable[None]]
 
@@ -38,19 +41,22 @@ async def _drive(run_id: str, number: int) -> None:
 
 
 class Engine:
-    """The open engine. Workflows are executed in the event loop that opened it, `limit` at a time."""
+    """The open engine. Workflows are executed in the event loop that opened it, `limit` at a time; with `only`, the id
+    of a run, nobody else's."""
 
-    def __init__(self, database: Database, executor_id: str, limit: int) -> None:
+    def __init__(self, database: Database, executor_id: str, limit: int, only: str | None = None) -> None:
         self._config: DBOSConfig = {
-            "name": _NAME,
+            "name": _NAME if only is None else _ALONE,
             "system_database_url": database.engine_url,
             "executor_id": executor_id,
-            "application_version": JOURNAL_VERSION,
+            # A version is what DBOS hands interrupted workflows out by, among the processes of an application.
+            "application_version": JOURNAL_VERSION if only is None else f"{JOURNAL_VERSION}:{only}",
             "serializer": JsonSerializer(),
             "log_level": "CRITICAL",
             "enable_otlp": False,
             "notification_listener_polling_interval_sec": 1.0,
         }
+        self._database = database
         self._limit = limit
         self._queue: Queue | None = None
 
@@ -91,6 +97,27 @@ class Engine:
     async def knows(self, run_id: str, number: int) -> bool:
         """Was this drive started?"""
         return await DBOS.get_workflow_status_async(workflow_id(run_id, number)) is not None
+
+    async def executor_of(self, run_id: str, number: int) -> str | None:
+        """Who had this drive last."""
+        status = await DBOS.get_workflow_status_async(workflow_id(run_id, number))
+        return None if status is None else status.executor_id
+
+    async def adopt(self, run_id: str, number: int) -> None:
+        """Goes on with one drive that another process had begun and cannot end. DBOS takes over all of an executor's
+        workflows or none, so the row is put into this engine's name first."""
+        config = self._config
+        mine = {"name": config["name"], "version": config["application_version"], "executor": config["executor_id"]}
+        async with self._database.transaction() as connection:
+            schema = "dbos." if self._database.is_shared else ""
+            await connection.execute(
+                sa.text(
+                    f"UPDATE {schema}workflow_status SET application_name = :name, application_version = :version, "
+                    "executor_id = :executor WHERE workflow_uuid = :id AND status IN ('PENDING', 'ENQUEUED')"
+                ),
+                {**mine, "id": workflow_id(run_id, number)},
+            )
+        await self.take_over(str(config["executor_id"]))
 
     async def take_over(self, executor_id: str) -> int:
         """Goes on with what an executor that is dead had not ended; how many drives that were."""
