@@ -10,6 +10,7 @@ import typer
 from agrun_host import inspecting, keyring_store
 from agrun_host.chat import chat
 from agrun_host.drive_command import EXIT_CODES
+from agrun_host.listing import runs
 from agrun_host.options import PROVIDERS
 from agrun_host.replaying import replay
 from agrun_host.resuming import resume
@@ -42,7 +43,7 @@ def about(
 app.command("run")(run)
 app.command("chat")(chat)
 app.command("resume")(resume)
-
+app.command("runs")(runs)
 
 app.command("serve")(serve)
 app.command("describe")(inspecting.describe)

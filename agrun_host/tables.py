@@ -104,6 +104,17 @@ def show_request(inspected: Mapping[str, Any], origins: Mapping[str, str], *, fu
             _text(console, message["role"], message["text"])
 
 
+def show_runs(runs: Sequence[Mapping[str, Any]]) -> None:
+    """Kept runs, a row each."""
+    console = _console()
+    _table(
+        console,
+        "Runs",
+        ("id", "status", "created", "text"),
+        [(run["runId"], run["status"], run["created"], run["says"]) for run in runs],
+    )
+
+
 def _console() -> Console:
     width = None if sys.stdout.isatty() else _WIDE
     return Console(markup=False, emoji=False, highlight=False, width=width)

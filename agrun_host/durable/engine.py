@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -28,6 +29,8 @@ _NAME = "agrun"
 _ALONE = "agrun-cli"
 
 Execute = Callable[[str, int], Awaitable[None]]
+
+_SILENT = logging.NullHandler()
 
 #: who executes a workflow: set by the one engine that is open
 _execute: Execute | None = None
@@ -57,6 +60,7 @@ class Engine:
             "notification_listener_polling_interval_sec": 1.0,
         }
         self._database = database
+        self._only = only
         self._limit = limit
         self._queue: Queue | None = None
 
@@ -65,12 +69,19 @@ class Engine:
         global _execute
         if _execute is not None:
             raise RuntimeError("another engine is open in this process")
+        # Where there is a handler, DBOS adds none of its own, which would keep the error stream of its first launch.
+        logging.getLogger("dbos").addHandler(_SILENT)
         _execute = execute
-        DBOS(config=self._config)
-        DBOS.launch()
-        self._queue = await DBOS.register_queue_async(
-            _NAME, worker_concurrency=self._limit, polling_interval_sec=_POLL_S, on_conflict="always_update"
-        )
+        try:
+            DBOS(config=self._config)
+            DBOS.launch()
+        except BaseException:
+            _execute = None
+            raise
+        if self._only is None:  # a queue belongs to one application: who drives one run alone has none
+            self._queue = await DBOS.register_queue_async(
+                _NAME, worker_concurrency=self._limit, polling_interval_sec=_POLL_S, on_conflict="always_update"
+            )
 
     async def close(self) -> None:
         """Ends DBOS. What was being executed stays unfinished in the database, for whoever goes on with it."""
@@ -81,12 +92,12 @@ class Engine:
     async def start(self, run_id: str, number: int, *, here: bool) -> None:
         """Starts a drive, once, in this process; not `here`: in the first one that has room."""
         queue = self._queue
-        if queue is None:
+        if queue is None and self._only is None:
             raise RuntimeError("the engine is not open")
 
         async def started() -> None:
             with SetWorkflowID(workflow_id(run_id, number)):
-                if here:
+                if here or queue is None:
                     await DBOS.start_workflow_async(_drive, run_id, number)
                 else:
                     await queue.enqueue_async(_drive, run_id, number)

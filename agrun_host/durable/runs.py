@@ -94,15 +94,20 @@ class DurableRuns:
                 limit,
                 is_guest=only is not None,
             )
+        except BaseException:
+            await database.close()
+            raise
+        try:
             await runs._fleet.join()
             await runs._engine.open(runs._execute)
             if not runs._is_guest:
                 await runs._look(since=0.0 if not shared else ORPHANED_S)
-            runs._watch = asyncio.create_task(runs._look_again())
-            return runs
         except BaseException:
+            await runs._fleet.leave()
             await database.close()
             raise
+        runs._watch = asyncio.create_task(runs._look_again())
+        return runs
 
     async def close(self) -> None:
         """Ends what is being driven here; it stays unfinished, and goes on with the next process."""
@@ -206,10 +211,6 @@ class DurableRuns:
         """The input of a run that goes on or waits, as JSON."""
         request: dict[str, Any] = (await self._places.runs.state(run_id))["request"]
         return request
-
-    async def latest(self, limit: int = 100) -> list[tuple[RunView, float]]:
-        """The runs of this database and when each was asked for, the latest first."""
-        return [(_view(row), row.created_at) for row in await self._places.runs.latest(limit)]
 
     async def stop(self, run_id: str, how: Literal["now", "after_step"] = "now") -> RunView:
         """As Runs.stop says. A run that waits for an approval ends as aborted too."""

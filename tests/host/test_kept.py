@@ -24,9 +24,7 @@ from tests.host.kit import providers_at_work
 
 KEY = "sk-marker-0123456789"
 ADVANCE = {"toolCalls": [{"name": "workspace_list", "args": {}}]}
-READ = {
-    "toolCalls": [{"name": "read_url", "args": {"url": f"https://pages.invalid/{place}"}} for place in ("a", "b")]
-}
+READ = {"toolCalls": [{"name": "read_url", "args": {"url": f"https://pages.invalid/{place}"}} for place in ("a", "b")]}
 ASK = {"toolCalls": [{"name": "ask_clarification", "args": {"question": "Which one?"}}]}
 STALLS = {"text": "Hello there, this is long.", "stallAfter": 2}
 
@@ -181,7 +179,7 @@ def test_a_server_leaves_it_alone_and_what_a_server_left_goes_on_here(tmp_path: 
 @posix
 def test_a_run_that_lives_elsewhere_is_followed(postgres: Any) -> None:
     url = postgres.new_database()
-    slow = {"text": "It is a long answer.", "split": "every_byte", "delayMs": 15}
+    slow = {"text": "It is a long answer.", "split": "every_byte", "delayMs": 40}
     with providers_at_work(slow) as fake:
         running = started(url, fake, "run", "hi", "--keep", "--json")
         asked(fake, 1)
@@ -201,6 +199,18 @@ def posted(url: str, body: Mapping[str, Any]) -> dict[str, Any]:
     with urllib.request.urlopen(request, timeout=20) as response:
         answer: dict[str, Any] = json.loads(response.read())
     return answer
+
+
+def test_runs_are_listed_with_what_they_wait_for(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'test.db'}"
+    assert "no run is kept here" in agrun(url, "runs").stderr
+    with providers_at_work({"text": "Done."}, READ) as fake:
+        first, second = kept(url, fake, expected=0), kept(url, fake)
+    rows = lines(agrun(url, "runs", "--json"))
+    assert [(row["runId"], row["status"]) for row in rows] == [(second, "blocked"), (first, "completed")]
+    assert rows[0]["says"].startswith(f"approve read_url ({second}:approval:1), read_url")
+    assert rows[1]["says"] == "Done."
+    assert second in agrun(url, "runs", "--limit", "1").stdout
 
 
 def test_an_unknown_run_and_wrong_options(tmp_path: Path) -> None:
