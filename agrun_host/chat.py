@@ -26,6 +26,7 @@ from agrun_host.options import (
     refuse,
     skills_of,
 )
+from agrun_host.telemetry_export import telemetry
 from agrun_wasm import AgrunError
 from agrun_wasm.contracts.naming import did_you_mean
 
@@ -70,7 +71,8 @@ def chat(
         runtime = runtime_of(screen, config.model_copy(update={"skills": offered}), None)
     except AgrunError as error:
         refuse(screen, error.message, error.hint)
-    _converse(screen, runtime, {"system": system} if system else {})
+    with telemetry(screen) as instrument:
+        _converse(screen, instrument(runtime), {"system": system} if system else {})
 
 
 def _converse(screen: MarkdownScreen, runtime: Runtime, more: dict[str, str]) -> None:

@@ -17,6 +17,7 @@ import typer
 
 from agrun_host.options import DATABASE_VARIABLE, refuse
 from agrun_host.runs import NoSuchRun
+from agrun_host.telemetry_export import telemetry
 from agrun_wasm import AgrunError, RunResult
 from agrun_wasm.contracts.config import RuntimeConfig
 
@@ -48,7 +49,9 @@ Record = Annotated[Path | None, typer.Option(metavar="FILE", help="Keep all traf
 Replay = Annotated[Path | None, typer.Option(metavar="FILE", help="Answer from a cassette alone: no network, no key.")]
 SaveState = Annotated[Path | None, typer.Option(metavar="FILE", help="Keep the state at the end, for `agrun resume`.")]
 
-Otel = Annotated[bool, typer.Option("--otel", help="Make OpenTelemetry spans of it (extra telemetry).")]
+Otel = Annotated[
+    bool, typer.Option("--otel", help="Send OpenTelemetry spans and metrics; without it OTEL_* switch that on.")
+]
 
 
 class DriveOptions(NamedTuple):
@@ -71,11 +74,9 @@ def drive(
     """A run from its options to the command's exit code."""
     from agrun_host.driving import run_as_json, run_shown
 
-    with _told(screen):
+    with _told(screen), telemetry(screen, wanted=options.otel) as instrument:
         cassette = _cassette(options.record, options.replay)
-        runtime = runtime_of(screen, config(), cassette)
-        if options.otel:
-            _instrument(screen, runtime)
+        runtime = instrument(runtime_of(screen, config(), cassette))
 
         def next_turn(session: str, said: str) -> RunStart:
             return runtime.session(session).stream({**request, "prompt": said})
@@ -97,15 +98,13 @@ def drive_kept(
 
     if options.save_state is not None:
         refuse(screen, "--save-state is for runs that are kept nowhere else; the database has the state of this one")
-    with _told(screen, f"interrupted; agrun resume {begun.run_id} goes on with it"):
+    interrupted = f"interrupted; agrun resume {begun.run_id} goes on with it"
+    with _told(screen, interrupted), telemetry(screen, wanted=options.otel) as instrument:
         cassette = _cassette(options.record, options.replay)
         made = config()
 
         def make_runtime(**ports: Any) -> Runtime:
-            runtime = runtime_of(screen, made, cassette, **ports)
-            if options.otel:
-                _instrument(screen, runtime)
-            return runtime
+            return instrument(runtime_of(screen, made, cassette, **ports))
 
         url = database or os.environ.get(DATABASE_VARIABLE)
         result = follow_kept(Kept(make_runtime, url, cassette), begun, screen, as_json=options.as_json)
@@ -159,23 +158,6 @@ def runtime_of(screen: Screen, config: RuntimeConfig, cassette: Cassette | None,
         signed = config.provider_config().model_copy(update={"api_key": SecretStr("from-a-cassette")})
         config = config.model_copy(update={"provider": signed})
     return Runtime(config, fetch=cassette.fetch if cassette else None, **ports)
-
-
-def _instrument(screen: Screen, runtime: Runtime) -> None:
-    """Spans for whoever takes them in this process; an exporter is configured by OpenTelemetry's own launcher."""
-    try:
-        from opentelemetry.trace import ProxyTracerProvider, get_tracer_provider
-
-        from agrun_host.telemetry import instrument
-    except ImportError:
-        refuse(screen, "--otel needs OpenTelemetry", "pip install 'agrun-host[telemetry]' opentelemetry-distro")
-    if isinstance(get_tracer_provider(), ProxyTracerProvider):
-        refuse(
-            screen,
-            "--otel: nobody takes the spans of this process",
-            "Start it as `opentelemetry-instrument agrun run ... --otel`, with OTEL_* set for the exporter.",
-        )
-    instrument(runtime)
 
 
 def _save(screen: Screen, path: Path, result: RunResult) -> None:

@@ -28,6 +28,7 @@ from agrun_wasm import AgrunError
 if TYPE_CHECKING:
     from agrun_host.runs import Runs
     from agrun_host.terminal import Screen
+    from agrun_wasm import Runtime
 
 __all__ = ["TOKEN_VARIABLE", "serve"]
 
@@ -134,7 +135,7 @@ def serve(
             *fetch_relay_routes(fetch, relay_to or (), token=settings.token is not None),
         ]
         url = database or os.environ.get(DATABASE_VARIABLE)
-        app = create_app(settings, _opened(make_runtime, url, limit), relays, at_end=fetch.aclose)
+        app = create_app(settings, _opened(screen, make_runtime, url, limit), relays, at_end=fetch.aclose)
         serve_app(app, settings, lambda address: print(f"Serving at {address} (Ctrl+C ends)", flush=True))
     except AgrunError as error:
         refuse(screen, error.message, error.hint)
@@ -154,19 +155,26 @@ def _token(screen: Screen, file: Path | None) -> str | None:
 
 
 def _opened(
-    make_runtime: Callable[..., Any], url: str | None, limit: int
+    screen: Screen, make_runtime: Callable[..., Any], url: str | None, limit: int
 ) -> Callable[[], AbstractAsyncContextManager[Runs]]:
+    from agrun_host.telemetry_export import telemetry
+
     @asynccontextmanager
     async def opened() -> AsyncIterator[Runs]:
-        if url == "none":
-            from agrun_host.local_runs import LocalRuns
+        # Within the app's own life: after it, a signal that ends the server ends the process.
+        with telemetry(screen) as instrument:
+            if url == "none":
+                from agrun_host.local_runs import LocalRuns
 
-            async with LocalRuns(make_runtime()) as local:
-                yield local
-        else:
-            from agrun_host.durable.runs import DurableRuns
+                async with LocalRuns(instrument(make_runtime())) as local:
+                    yield local
+            else:
+                from agrun_host.durable.runs import DurableRuns
 
-            async with await DurableRuns.open(make_runtime, url, limit=limit) as durable:
-                yield durable
+                def make(**ports: Any) -> Runtime:
+                    return instrument(make_runtime(**ports))
+
+                async with await DurableRuns.open(make, url, limit=limit) as durable:
+                    yield durable
 
     return opened
