@@ -60,18 +60,23 @@ def run_shown(
 
 def turn_shown(
     loop: asyncio.Runner, runtime: Runtime, session: Session, request: Mapping[str, Any], screen: Screen
-) -> None:
-    """One turn of a conversation, to where it is another one's turn; what the host misuses is told and ends nothing."""
+) -> bool:
+    """One turn of a conversation, to where it is another one's turn; was it stopped? What the host misuses is told and
+    ends nothing."""
 
     def next_turn(_session: str, said: str) -> RunStart:
         return session.stream({**request, "prompt": said})
 
     try:
-        screen.end(_answered(loop, runtime, session.stream(request), screen, next_turn))
+        result = _answered(loop, runtime, session.stream(request), screen, next_turn)
     except AgrunError as error:
         screen.problem(error.message, error.hint)
+        return False
     except KeyboardInterrupt:
         screen.note("stopped")
+        return True
+    screen.end(result)
+    return result.status == "aborted"
 
 
 def _answered(

@@ -141,10 +141,13 @@ class Screen:
 
     def ask(self, words: str, read: Callable[[str], str | None]) -> str:
         """What the person answers, asked again until `read` makes something of it. Raises EOFError."""
+        # Who edits lines must know what stands before them, or takes it away with the line.
+        edited = sys.stdin.isatty() and sys.stdout.isatty()
         while True:
-            self._err.print(Text(words, "bold"), end="")
+            if not edited:
+                self._err.print(Text(words, "bold"), end="")
             try:
-                answer = read(input().strip())
+                answer = read(input(words if edited else "").strip())
             except (EOFError, KeyboardInterrupt):
                 self._err.print()
                 raise
