@@ -100,6 +100,7 @@ def _tell(screen: Screen, result: RunResult, how: str) -> None:
         return
     for approval in result.approvals:
         screen.approval(approval)
+        screen.note(f"  {approval['approvalId']}")
     if not result.approvals:
         screen.question(result.text)
     screen.note(f"Nobody is here to answer: {how}")

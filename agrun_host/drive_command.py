@@ -126,8 +126,10 @@ def _told(screen: Screen, interrupted: str = "stopped") -> Iterator[None]:
 
 
 def _exit(screen: Screen, result: RunResult, cassette: Cassette | None) -> NoReturn:
+    told = result.error.message if result.error else ""
     for miss in cassette.misses if cassette else []:
-        screen.problem(miss.message, miss.hint)
+        if miss.message not in told:
+            screen.problem(miss.message, miss.hint)
     missed = cassette is not None and bool(cassette.misses)
     raise typer.Exit(EXIT_CODES["failed"] if missed else EXIT_CODES[result.status])
 

@@ -82,7 +82,8 @@ def resume(
 
     \b
     A run from its state in a file:
-      agrun run "Read https://example.org" -p openai:gpt-5-mini --save-state waits.json
+      agrun run "Read https://example.org" -p openai:gpt-5-mini \\
+                --save-state waits.json
       agrun resume waits.json -p openai:gpt-5-mini --approve run-1:approval:1
       agrun resume spent.json -p openai:gpt-5-mini --extend 4
 

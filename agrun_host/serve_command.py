@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -135,14 +136,36 @@ def serve(
             *fetch_relay_routes(fetch, relay_to or (), token=settings.token is not None),
         ]
         url = database or os.environ.get(DATABASE_VARIABLE)
+        kept = asyncio.run(_kept(url))
         app = create_app(settings, _opened(screen, make_runtime, url, limit), relays, at_end=fetch.aclose)
-        serve_app(app, settings, lambda address: print(f"Serving at {address} (Ctrl+C ends)", flush=True))
+
+        def ready(address: str) -> None:
+            print(f"Serving at {address} (Ctrl+C ends)", flush=True)
+            named = config.provider_config()
+            screen.note(f"  model  {named.name}{':' * bool(named.model)}{named.model}")
+            screen.note(f"  runs   {address}v1/runs, kept in {kept}")
+            screen.note(f"  page   {page or 'none: `python build.py web` builds it'}")
+            if settings.token is not None:
+                screen.note("  token  needed: authorization: Bearer ...")
+
+        serve_app(app, settings, ready)
     except AgrunError as error:
         refuse(screen, error.message, error.hint)
     except OSError as fault:
         refuse(
             screen, f"port {port} cannot be used: {fault.strerror}", "Give another one with --port; 0 takes a free one."
         )
+
+
+async def _kept(url: str | None) -> str:
+    """Where runs are kept, in words without a password. A database that cannot be used is told before anything is
+    served. Raises ConfigInvalid and DatabaseUnavailable."""
+    if url == "none":
+        return "this process alone"
+    from agrun_host.store.database import Database
+
+    async with await Database.open(url) as database:
+        return database.name
 
 
 def _token(screen: Screen, file: Path | None) -> str | None:

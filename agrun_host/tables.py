@@ -22,7 +22,7 @@ _EDGES = 4
 _NUMBERS = ("bytes", "tokens", "tier")
 #: columns that give way where the terminal is narrow: cut at its edge, or folded
 _CUT = ("description", "text")
-_FOLDED = ("offered", "tools", "actions")
+_FOLDED = ("tools", "actions")
 #: characters of a line where nobody looks at a terminal
 _WIDE = 160
 
@@ -47,11 +47,14 @@ def show_composition(described: Mapping[str, Any]) -> None:
                 action["policy"],
                 action["origin"],
                 action["schemaBytes"],
-                "yes" if action["active"] else f"no: {action['inactiveReason']}",
+                action["active"],
             )
             for action in described["actions"]
         ],
     )
+    for action in described["actions"]:
+        if not action["active"]:
+            console.print(printable(f" {action['name']} is not offered: {action['inactiveReason']}"))
     _table(
         console,
         "Capabilities",

@@ -171,8 +171,11 @@ class Screen:
         failed = event.type == "action-executed" and event.detail.get("ok") is False
         sign, ascii_sign, style = _SIGNS["action-failed" if failed else event.type]
         row = Text.assemble("  ", (sign if self._can_write(sign) else ascii_sign, style), " ", *_parts(event))
-        overflow: Literal["ellipsis", "crop"] = "ellipsis" if self._can_write("…") else "crop"
-        self._err.print(row, no_wrap=True, overflow=overflow)
+        if self._err.is_terminal:
+            overflow: Literal["ellipsis", "crop"] = "ellipsis" if self._can_write("…") else "crop"
+            self._err.print(row, no_wrap=True, overflow=overflow)
+        else:
+            self._err.print(row, soft_wrap=True)
         self._after_rows = True
 
     def _can_write(self, sign: str) -> bool:

@@ -240,3 +240,11 @@ def test_a_saved_state_takes_the_same_answers(tmp_path: Path) -> None:
         result = agrun("none", "resume", str(file), "--answer", "the second", fake=fake)
         assert (result.exit_code, result.stdout) == (0, "That one.\n")
         assert [m["content"] for m in fake.seen[3].body["messages"][-3:]] == ["hi", "Which one?", "the second"]
+
+
+def test_a_server_says_at_once_that_its_database_cannot_be_used(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'none' / 'test.db'}"
+    result = agrun(url, "serve", "--port", "0")
+    assert (result.exit_code, result.stdout) == (2, ""), "nothing is served"
+    assert "No such file" in result.stderr
+    assert "Traceback" not in result.stderr
