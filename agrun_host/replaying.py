@@ -136,11 +136,8 @@ def _show_cassette(screen: Screen, text: str, where: str, *, step: bool, as_json
             screen.ask("", lambda said: said)
         head = exchange.head
         answered = "no answer" if head is None else f"{head['status']} {head['statusText']}".strip()
-        end = (
-            _ENDS[exchange.end]
-            if isinstance(exchange.end, str)
-            else f"{exchange.end['kind']}: {exchange.end['message']}"
-        )
+        end = exchange.end
+        ended = _ENDS[end] if isinstance(end, str) else f"{end['kind']}: {end['message']}"
         count = len(exchange.chunks)
         screen.note(f"{answered}, {count} chunk{'s' * (count != 1)}, {ended}")
         print(printable(body))
