@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from typing import ClassVar
 
-from rich.console import Console
-from rich.markdown import Markdown
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.markdown import Heading, Markdown, MarkdownElement
 from rich.segment import Segment
 
 from agrun_host.markdown_blocks import settled
@@ -91,6 +92,18 @@ class MarkdownScreen(Screen):
         self._out.file.flush()
 
 
+class _Heading(Heading):
+    """At the margin: what is centred is torn apart when the terminal becomes narrower."""
+
+    def __rich_console__(self, _console: Console, _options: ConsoleOptions) -> RenderResult:
+        self.text.justify = "left"
+        yield self.text
+
+
+class _Markdown(Markdown):
+    elements: ClassVar[dict[str, type[MarkdownElement]]] = {**Markdown.elements, "heading_open": _Heading}
+
+
 class _Printed:
     """Lines that were rendered."""
 
@@ -108,7 +121,7 @@ def _lines(console: Console, text: str) -> list[Line]:
     if not text.strip():
         return []
     # Addresses are written out: what a link leads to is the model's word.
-    lines = [_trimmed(line) for line in console.render_lines(Markdown(text, hyperlinks=False), pad=False)]
+    lines = [_trimmed(line) for line in console.render_lines(_Markdown(text, hyperlinks=False), pad=False)]
     while lines and not _words(lines[0]):
         del lines[0]
     while lines and not _words(lines[-1]):
@@ -119,8 +132,10 @@ def _lines(console: Console, text: str) -> list[Line]:
 def _trimmed(line: Line) -> Line:
     """The line without blanks at its end that nobody sees: they would be broken by a terminal that becomes narrower."""
     line = list(line)
-    while line and not line[-1].text.strip() and not (line[-1].style and line[-1].style.bgcolor):
-        line.pop()
+    while line and not (line[-1].style and line[-1].style.bgcolor):
+        last = line.pop()
+        if kept := last.text.rstrip():
+            return [*line, Segment(kept, last.style)]
     return line
 
 

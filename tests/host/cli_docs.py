@@ -39,7 +39,7 @@ PLACEHOLDERS = (
 def played(page: str) -> str:
     """The page with what its commands print now."""
     with tempfile.TemporaryDirectory() as folder, providers_at_work({"text": "Hello there."}) as fake:
-        session = _Session(Path(folder), fake.url)
+        session = _Session(Path(folder), f"{fake.url}/v1")
         return re.sub(r"(?ms)^```console\n(.*?)^```$", lambda block: session.block(block[1]), page)
 
 
