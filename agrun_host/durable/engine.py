@@ -59,25 +59,22 @@ class Engine:
             "enable_otlp": False,
             "notification_listener_polling_interval_sec": 1.0,
         }
+        # Where there is a handler, DBOS adds none of its own, which would keep the error stream of its first launch.
+        logging.getLogger("dbos").addHandler(_SILENT)
         self._database = database
         self._only = only
         self._limit = limit
         self._queue: Queue | None = None
+        self._is_open = False
 
     async def open(self, execute: Execute) -> None:
-        """Launches DBOS; drives of this executor that had not ended are executed again."""
+        """Launches DBOS; what this executor had not ended is executed again. To be closed where it fails."""
         global _execute
         if _execute is not None:
             raise RuntimeError("another engine is open in this process")
-        # Where there is a handler, DBOS adds none of its own, which would keep the error stream of its first launch.
-        logging.getLogger("dbos").addHandler(_SILENT)
-        _execute = execute
-        try:
-            DBOS(config=self._config)
-            DBOS.launch()
-        except BaseException:
-            _execute = None
-            raise
+        _execute, self._is_open = execute, True
+        DBOS(config=self._config)
+        DBOS.launch()
         if self._only is None:  # a queue belongs to one application: who drives one run alone has none
             self._queue = await DBOS.register_queue_async(
                 _NAME, worker_concurrency=self._limit, polling_interval_sec=_POLL_S, on_conflict="always_update"
@@ -86,7 +83,9 @@ class Engine:
     async def close(self) -> None:
         """Ends DBOS. What was being executed stays unfinished in the database, for whoever goes on with it."""
         global _execute
-        _execute = None
+        if not self._is_open:
+            return
+        _execute, self._is_open = None, False
         await asyncio.to_thread(DBOS.destroy)
 
     async def start(self, run_id: str, number: int, *, here: bool) -> None:

@@ -82,6 +82,7 @@ class DurableRuns:
         With `only`, the id of a run, it is a guest: it drives that run, and what is started here, and leaves all
         others to whoever serves them; `go_on` takes that run up. Raises ConfigInvalid and DatabaseUnavailable."""
         database = await Database.open(database_url)
+        runs = None
         try:
             shared = database.is_shared
             made = f"{socket.gethostname()}-{os.getpid()}-{os.urandom(4).hex()}"
@@ -94,20 +95,15 @@ class DurableRuns:
                 limit,
                 is_guest=only is not None,
             )
-        except BaseException:
-            await database.close()
-            raise
-        try:
             await runs._fleet.join()
             await runs._engine.open(runs._execute)
             if not runs._is_guest:
                 await runs._look(since=0.0 if not shared else ORPHANED_S)
+            runs._watch = asyncio.create_task(runs._look_again())
+            return runs
         except BaseException:
-            await runs._fleet.leave()
-            await database.close()
+            await (database if runs is None else runs).close()
             raise
-        runs._watch = asyncio.create_task(runs._look_again())
-        return runs
 
     async def close(self) -> None:
         """Ends what is being driven here; it stays unfinished, and goes on with the next process."""
