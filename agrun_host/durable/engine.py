@@ -109,9 +109,9 @@ class Engine:
         return await DBOS.get_workflow_status_async(workflow_id(run_id, number)) is not None
 
     async def executor_of(self, run_id: str, number: int) -> str | None:
-        """Who had this drive last."""
+        """Who had this drive last: "" where it waits in the fleet's queue, None where it was not started."""
         status = await DBOS.get_workflow_status_async(workflow_id(run_id, number))
-        return None if status is None else status.executor_id
+        return None if status is None else status.executor_id or ""
 
     async def adopt(self, run_id: str, number: int) -> None:
         """Goes on with one drive that another process had begun and cannot end. DBOS takes over all of an executor's
@@ -123,7 +123,8 @@ class Engine:
             await connection.execute(
                 sa.text(
                     f"UPDATE {schema}workflow_status SET application_name = :name, application_version = :version, "
-                    "executor_id = :executor WHERE workflow_uuid = :id AND status IN ('PENDING', 'ENQUEUED')"
+                    "executor_id = :executor, status = 'PENDING', queue_name = NULL "
+                    "WHERE workflow_uuid = :id AND status IN ('PENDING', 'ENQUEUED')"
                 ),
                 {**mine, "id": workflow_id(run_id, number)},
             )

@@ -195,6 +195,8 @@ class DurableRuns:
         if executor is None:  # it died before it had set it in motion
             await self._set_in_motion(run_id, row.drive)
             return True
+        if not executor and self._places.database.is_shared:  # the fleet has room for it soon
+            return False
         async with self._fleet.if_dead(executor) as dead:
             # Looked at again under the lock: somebody else may have taken it up meanwhile.
             if not dead or await self._engine.executor_of(run_id, row.drive) != executor:
