@@ -6,6 +6,7 @@ Owned here: the file, when it is written, and what ends a test. What a cassette 
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -29,9 +30,9 @@ class Cassette:
     """A file of recorded calls, as an async context manager; `fetch` is the port for `Runtime(fetch=...)`.
 
     `secrets` are taken out beside those that the requests carry. `delays` keeps, or keeps to, the waits between
-    chunks. `fetch` is what records (this host's transport unless given). Leaving the block writes a recording, and
-    raises CASSETTE_MISS where a replay was asked for what it does not hold. Entering raises CASSETTE_INVALID and
-    CASSETTE_VERSION_UNSUPPORTED.
+    chunks. `fetch` is what records (this host's transport unless given). A recording is written call by call, and put
+    in order when the block is left. Leaving it raises CASSETTE_MISS where a replay was asked for what it does not hold.
+    Entering raises CASSETTE_INVALID and CASSETTE_VERSION_UNSUPPORTED.
     """
 
     def __init__(
@@ -76,19 +77,41 @@ class Cassette:
             raise CassetteInvalid(f"{self.path}: there is no folder {self.path.parent} to record into")
         if self._given is None:
             self._transport = HttpFetch()
-        self._port = RecordingFetch(self._given or self._transport, secrets=self._secrets, clock=self._clock)  # type: ignore[arg-type]
+        self._port = RecordingFetch(
+            self._given or self._transport,  # type: ignore[arg-type]
+            secrets=self._secrets,
+            clock=self._clock,
+            on_end=self._keep,
+        )
+
+    def _keep(self, text: str, is_whole: bool) -> None:
+        """Each call is in the file when it is over: a process that is killed loses the calls in progress alone. A file
+        that cannot be written is told when the recording ends; it is nothing to the call."""
+        with contextlib.suppress(OSError):
+            if is_whole:
+                self._replace(text)
+            else:
+                with self.path.open("a", encoding="utf-8", newline="\n") as file:
+                    file.write(text)
+
+    def _replace(self, text: str) -> None:
+        """The file anew, whole or not at all; an earlier recording stays until the first call of this one is over."""
+        beside = self.path.with_name(f".{self.path.name}.{os.getpid()}")
+        try:
+            beside.write_text(text, encoding="utf-8", newline="\n")
+            beside.replace(self.path)
+        except OSError:
+            beside.unlink(missing_ok=True)
+            raise
 
     async def aclose(self) -> None:
-        """Writes what was recorded, whole or not at all, and closes the transport that was made for it."""
+        """Writes the recording once more, its calls in the order in which they began, and closes the transport that was
+        made for it."""
         try:
             if isinstance(self._port, RecordingFetch):
-                beside = self.path.with_name(f".{self.path.name}.{os.getpid()}")
-                try:
-                    beside.write_text(self._port.text(), encoding="utf-8", newline="\n")
-                    beside.replace(self.path)
-                except OSError as fault:
-                    beside.unlink(missing_ok=True)
-                    raise CassetteInvalid(f"{self.path} cannot be written: {fault.strerror}") from None
+                self._replace(self._port.text())
+        except OSError as fault:
+            raise CassetteInvalid(f"{self.path} cannot be written: {fault.strerror}") from None
         finally:
             if self._transport is not None:
                 await self._transport.aclose()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from agrun_host.drive_command import runtime_of
 from agrun_host.options import (
     BaseUrl,
     Bundled,
@@ -25,7 +26,7 @@ from agrun_host.options import (
     refuse,
     skills_of,
 )
-from agrun_host.running import runtime_of
+from agrun_host.telemetry_export import telemetry
 from agrun_wasm import AgrunError
 from agrun_wasm.contracts.naming import did_you_mean
 
@@ -51,7 +52,8 @@ def chat(
 ) -> None:
     """Talk with an agent; each turn knows those before it.
 
-    Ctrl+C stops an answer, Ctrl+D ends. Approvals are asked for in between. /help names the commands.
+    Ctrl+C stops an answer, a second one ends, as Ctrl+D does. Approvals are asked for in between. /help names the
+    commands.
 
     \b
       agrun chat
@@ -59,7 +61,7 @@ def chat(
       agrun chat < questions.txt
 
     \b
-    Exit codes: 0 ended, 2 wrong command or config.
+    Exit codes: 0 ended, 2 wrong command or config, 130 left with Ctrl+C.
     """
     from agrun_host.markdown_screen import MarkdownScreen
 
@@ -70,18 +72,28 @@ def chat(
         runtime = runtime_of(screen, config.model_copy(update={"skills": offered}), None)
     except AgrunError as error:
         refuse(screen, error.message, error.hint)
-    _converse(screen, runtime, {"system": system} if system else {})
+    try:
+        with telemetry(screen) as instrument:
+            _converse(screen, instrument(runtime), {"system": system} if system else {})
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
 
 
 def _converse(screen: MarkdownScreen, runtime: Runtime, more: dict[str, str]) -> None:
+    """Raises KeyboardInterrupt for a second Ctrl+C, with nothing said in between."""
     from agrun_host.driving import turn_shown
 
     with contextlib.suppress(ImportError):
         import readline  # noqa: F401  earlier lines come back with the arrow keys
     session = runtime.session()
+    if sys.stdin.isatty():
+        provider = runtime.provider_config
+        screen.note(f"{provider.name}{':' * bool(provider.model)}{provider.model}; /help names the commands")
+    was_stopped = False
     with asyncio.Runner() as loop:
         try:
-            while (said := _line(screen)) is not None:
+            while (said := _line(screen, leaves=was_stopped)) is not None:
+                was_stopped = False
                 if said == "/quit":
                     break
                 if said == "/new":
@@ -90,21 +102,24 @@ def _converse(screen: MarkdownScreen, runtime: Runtime, more: dict[str, str]) ->
                 elif said.startswith("/"):
                     _help(screen, said)
                 elif said:
-                    turn_shown(loop, runtime, session, {**more, "prompt": said}, screen)
+                    was_stopped = turn_shown(loop, runtime, session, {**more, "prompt": said}, screen)
         finally:
             screen.rest()
             loop.run(runtime.aclose())
 
 
-def _line(screen: MarkdownScreen) -> str | None:
-    """What was typed; None at the end. Ctrl+C drops the line."""
+def _line(screen: MarkdownScreen, *, leaves: bool) -> str | None:
+    """What was typed; None at the end. Ctrl+C drops the line, a second one leaves (KeyboardInterrupt)."""
     while True:
         try:
             return screen.ask("> " if sys.stdin.isatty() else "", lambda said: said)
         except EOFError:
             return None
         except KeyboardInterrupt:
-            screen.note("Ctrl+D ends")
+            if leaves:
+                raise
+            leaves = True
+            screen.note("Ctrl+C again, or Ctrl+D, ends")
 
 
 def _help(screen: MarkdownScreen, said: str) -> None:

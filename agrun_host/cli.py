@@ -1,24 +1,34 @@
-"""The command `agrun`: a run in the terminal, the built page served on this machine, and what a runtime is made of."""
+"""The command `agrun`: which commands there are, and the entry point of the console script."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
-from agrun_host import inspecting, keyring_store
+from agrun_host import keyring_store
 from agrun_host.chat import chat
+from agrun_host.drive_command import EXIT_CODES
+from agrun_host.inspecting import describe, inspect_prompt, surface
+from agrun_host.listing import runs
 from agrun_host.options import PROVIDERS
 from agrun_host.replaying import replay
-from agrun_host.running import EXIT_CODES, resume, run
+from agrun_host.resuming import resume
+from agrun_host.running import run
 from agrun_host.schema_command import schema
 from agrun_host.serve_command import serve
 
 __all__ = ["EXIT_CODES", "PROVIDERS", "app", "main"]
 
 app = typer.Typer(
-    help="An agent runtime in the terminal. Begin with: agrun run --help",
+    help="An agent runtime in the terminal.\n\n"
+    "\b\n"
+    'Without a key and a network:  agrun run "How many kilometres are 26.2 miles?"\n'
+    "With a model:                 agrun chat -p openai:gpt-5-mini\n"
+    "Over HTTP, with a page:       agrun serve\n\n"
+    "`agrun COMMAND --help` has examples of each.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -37,17 +47,21 @@ def about(
         raise typer.Exit
 
 
-app.command("run")(run)
-app.command("chat")(chat)
-app.command("resume")(resume)
-
-
-app.command("serve")(serve)
-app.command("describe")(inspecting.describe)
-app.command("inspect-prompt")(inspecting.inspect_prompt)
-app.command("surface")(inspecting.surface)
-app.command("schema")(schema)
-app.command("replay")(replay)
+#: command -> what it is called, and what it does in a line that the list of commands has room for
+_COMMANDS: dict[Callable[..., None], tuple[str, str]] = {
+    run: ("run", "Run one request and print its answer."),
+    chat: ("chat", "Talk with an agent in the terminal."),
+    resume: ("resume", "Go on with a run that waits or was cut off."),
+    runs: ("runs", "List the runs that a database keeps."),
+    serve: ("serve", "Serve runs over HTTP, and the page."),
+    describe: ("describe", "Show what a runtime is made of."),
+    inspect_prompt: ("inspect-prompt", "Show the request that would be sent."),
+    surface: ("surface", "Print every definition as Markdown."),
+    schema: ("schema", "Print the JSON Schema of a contract."),
+    replay: ("replay", "Show a finished run or a cassette again."),
+}
+for _command, (_name, _does) in _COMMANDS.items():
+    app.command(_name, short_help=_does)(_command)
 app.add_typer(keyring_store.app, name="keys")
 
 

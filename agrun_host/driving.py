@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from agrun_host.answers import answer_of
 from agrun_host.terminal import Screen
 from agrun_wasm import AgrunError, RunEvent, RunResult, Runtime
 from agrun_wasm.runtime.sessions import Session
@@ -20,19 +19,20 @@ from agrun_wasm.runtime.starting import RunStart
 if TYPE_CHECKING:
     from agrun_host.cassette import Cassette
 
-__all__ = ["run_as_json", "run_shown", "turn_shown"]
+__all__ = ["print_json", "run_as_json", "run_shown", "turn_shown"]
 
-_DECISIONS = {"y": "approve", "yes": "approve", "n": "deny", "no": "deny"}
+#: what to do about a run that waits, where nobody is there to answer
+_LATER = "run it in a terminal, or keep it (--save-state FILE, --json or --keep) and go on with `agrun resume`."
 
 
 def run_as_json(runtime: Runtime, start: RunStart, cassette: Cassette | None = None) -> RunResult:
     """Events and the result on standard output, as JSON lines; nobody is asked anything."""
     with asyncio.Runner() as loop:
         try:
-            result = loop.run(_follow(start, lambda event: _print_json(event.to_json())))
+            result = loop.run(_follow(start, lambda event: print_json(event.to_json())))
         finally:
             loop.run(_close(runtime, cassette))
-    _print_json({"type": "result", "result": result.to_json()})
+    print_json({"type": "result", "result": result.to_json()})
     return result
 
 
@@ -60,18 +60,23 @@ def run_shown(
 
 def turn_shown(
     loop: asyncio.Runner, runtime: Runtime, session: Session, request: Mapping[str, Any], screen: Screen
-) -> None:
-    """One turn of a conversation, to where it is another one's turn; what the host misuses is told and ends nothing."""
+) -> bool:
+    """One turn of a conversation, to where it is another one's turn; was it stopped? What the host misuses is told and
+    ends nothing."""
 
     def next_turn(_session: str, said: str) -> RunStart:
         return session.stream({**request, "prompt": said})
 
     try:
-        screen.end(_answered(loop, runtime, session.stream(request), screen, next_turn))
+        result = _answered(loop, runtime, session.stream(request), screen, next_turn)
     except AgrunError as error:
         screen.problem(error.message, error.hint)
+        return False
     except KeyboardInterrupt:
         screen.note("stopped")
+        return True
+    screen.end(result)
+    return result.status == "aborted"
 
 
 def _answered(
@@ -83,11 +88,12 @@ def _answered(
 ) -> RunResult:
     """A run, and what follows from a person's answers to it."""
     result = loop.run(_follow(start, screen.show))
-    while result.status == "blocked":
-        going_on = _gone_on_with(screen, runtime, partial(next_turn, result.session_id), result)
-        if going_on is None:
-            break
-        result = loop.run(_follow(going_on, screen.show))
+    while (answer := answer_of(screen, result, _LATER)) is not None:
+        if answer.said is not None:
+            start = next_turn(result.session_id, answer.said)
+        else:
+            start = runtime.stream_resume(result.state, answer.decisions, extend=answer.extend)
+        result = loop.run(_follow(start, screen.show))
     return result
 
 
@@ -118,33 +124,6 @@ async def _follow(start: RunStart, show: Callable[[RunEvent], None]) -> RunResul
         return await run.result()
 
 
-def _gone_on_with(
-    screen: Screen, runtime: Runtime, next_turn: Callable[[str], RunStart], result: RunResult
-) -> RunStart | None:
-    """What follows from the person's answers to a blocked run; None where nobody answers."""
-    approvals = (result.output or {}).get("approvals", [])
-    if sys.stdin.isatty() and sys.stderr.isatty():
-        try:
-            if approvals:
-                return runtime.stream_resume(result.state, {a["approvalId"]: _decision(screen, a) for a in approvals})
-            screen.question(result.text)
-            return next_turn(screen.ask("> ", lambda said: said or None))
-        except EOFError:
-            screen.note("not answered")
-            return None
-    for approval in approvals:
-        screen.approval(approval)
-    if not approvals:
-        screen.question(result.text)
-    screen.note("Nobody is here to answer: run it in a terminal, or take --json and resume from the state it gives.")
-    return None
-
-
-def _decision(screen: Screen, approval: Mapping[str, Any]) -> str:
-    screen.approval(approval)
-    return screen.ask("Approve it? [y/n] ", lambda said: _DECISIONS.get(said.lower()))
-
-
-def _print_json(value: Any) -> None:
+def print_json(value: Any) -> None:
     # ASCII: so that it is JSON in every encoding, and one line for everything that splits lines.
     print(json.dumps(value), flush=True)

@@ -38,6 +38,11 @@ def describe(
     """Show what a runtime is made of: actions with their policy and origin, capabilities, skills, sections, sizes.
 
     No model is asked, and no key is needed.
+
+    \b
+      agrun describe
+      agrun describe --profile minimal --skill skills/unit-convert --no-bundled
+      agrun describe --json | jq .totals
     """
     runtime = _runtime(provider, base_url, skills, trust_skills, bundled, planner_mode, profile)
     described = runtime.describe_composition()
@@ -64,6 +69,11 @@ def inspect_prompt(
     """Show the very first request of a run, from the loop's own builder: its parts, where they come from, their sizes.
 
     No model is asked, and no key is needed.
+
+    \b
+      agrun inspect-prompt "26.2 miles in km?"
+      agrun inspect-prompt "hi" --planner-mode envelope --full
+      agrun inspect-prompt "hi" --json > request.json
     """
     runtime = _runtime(provider, base_url, skills, trust_skills, bundled, planner_mode, profile)
     inspected = runtime.inspect_prompt(prompt)
@@ -79,7 +89,12 @@ def inspect_prompt(
 def surface(
     as_json: AsJson = False,
 ) -> None:
-    """Print every static definition as Markdown: actions, decision tools, capabilities, prompt sections."""
+    """Print every static definition as Markdown: actions, decision tools, capabilities, prompt sections.
+
+    \b
+      agrun surface > surface.md
+      agrun surface --json
+    """
     from agrun_host.surface import surface_markdown
 
     index = Runtime(provider="offline").surface_index()

@@ -7,6 +7,7 @@ standard input, never an argument: those stand in histories and process lists. N
 from __future__ import annotations
 
 import getpass
+import json
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -66,22 +67,31 @@ def set_key(provider: ProviderName) -> None:
     screen.note(f"the key of {provider} is in the keyring")
 
 
-@app.command("list")
-def list_keys() -> None:
-    """Name the providers that have a key in the keyring; no key is shown."""
+@app.command("list", short_help="Name the providers that have a key.")
+def list_keys(
+    as_json: Annotated[bool, typer.Option("--json", help="Print them as a JSON list.")] = False,
+) -> None:
+    """Name the providers that have a key in the keyring; no key is shown.
+
+    \b
+      agrun keys list
+    """
     from agrun_host.terminal import Screen
 
     try:
-        for provider in KEY_VARIABLES:
-            if _asked("get", provider):
-                print(provider)
+        found = [provider for provider in KEY_VARIABLES if _asked("get", provider)]
+        print(json.dumps(found) if as_json else "\n".join(found), end="\n" if found or as_json else "")
     except AgrunError as error:
         refuse(Screen(), error.message, error.hint)
 
 
 @app.command("remove")
 def remove_key(provider: ProviderName) -> None:
-    """Take a provider's key out of the keyring."""
+    """Take a provider's key out of the keyring.
+
+    \b
+      agrun keys remove openai
+    """
     from agrun_host.terminal import Screen
 
     screen = Screen()

@@ -34,6 +34,17 @@ PlannerMode = Annotated[
 ]
 Profile = Annotated[str, typer.Option(metavar="NAME", help="legacy (everything) or minimal (skills and own actions).")]
 
+DATABASE_VARIABLE = "AGRUN_DATABASE"
+DatabaseUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--database",
+        metavar="URL",
+        help=f"Where runs are kept: sqlite:///FILE or postgresql://...; one with a password stands in "
+        f"{DATABASE_VARIABLE}. Without: a file in your data folder.",
+    ),
+]
+
 
 def config_of(screen: Screen, provider: str, base_url: str | None, **keys: Any) -> RuntimeConfig:
     """The config that the options make; raises CONFIG_INVALID, and ends the command for a provider it cannot name."""

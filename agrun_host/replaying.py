@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["replay"]
 
+#: how a recorded call ended
+_ENDS = {"complete": "to its end", "left": "read as far as it was needed"}
+
 
 def replay(
     file: Annotated[Path, typer.Argument(help="The output of `agrun run --json`, or a cassette.", metavar="FILE")],
@@ -133,6 +136,8 @@ def _show_cassette(screen: Screen, text: str, where: str, *, step: bool, as_json
             screen.ask("", lambda said: said)
         head = exchange.head
         answered = "no answer" if head is None else f"{head['status']} {head['statusText']}".strip()
-        end = exchange.end if isinstance(exchange.end, str) else f"{exchange.end['kind']}: {exchange.end['message']}"
-        screen.note(f"{answered}, {len(exchange.chunks)} chunks, {end}")
+        end = exchange.end
+        ended = _ENDS[end] if isinstance(end, str) else f"{end['kind']}: {end['message']}"
+        count = len(exchange.chunks)
+        screen.note(f"{answered}, {count} chunk{'s' * (count != 1)}, {ended}")
         print(printable(body))

@@ -15,6 +15,7 @@ __all__ = ["schema"]
 def schema(
     name: Annotated[str | None, typer.Argument(help="Which one; without it, their names.", metavar="[NAME]")] = None,
     everything: Annotated[bool, typer.Option("--all", help="All of them, in one JSON object.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The names as a JSON list; a schema is JSON anyway.")] = False,
 ) -> None:
     """Print the JSON Schema of a contract.
 
@@ -28,7 +29,7 @@ def schema(
     from agrun_wasm.contracts.schemas import PUBLISHED, json_schemas
 
     if name is None and not everything:
-        print("\n".join(PUBLISHED))
+        print(json.dumps(list(PUBLISHED)) if as_json else "\n".join(PUBLISHED))
         return
     if name is not None and name not in PUBLISHED:
         refuse(Screen(), f"unknown schema {name!r}{did_you_mean(name, PUBLISHED)}", "`agrun schema` lists them.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agrun_host.options import (
+    DATABASE_VARIABLE,
     BaseUrl,
     Bundled,
     PlannerMode,
@@ -27,11 +29,11 @@ from agrun_wasm import AgrunError
 if TYPE_CHECKING:
     from agrun_host.runs import Runs
     from agrun_host.terminal import Screen
+    from agrun_wasm import Runtime
 
 __all__ = ["TOKEN_VARIABLE", "serve"]
 
 TOKEN_VARIABLE = "AGRUN_TOKEN"
-DATABASE_VARIABLE = "AGRUN_DATABASE"
 
 
 def serve(
@@ -134,14 +136,36 @@ def serve(
             *fetch_relay_routes(fetch, relay_to or (), token=settings.token is not None),
         ]
         url = database or os.environ.get(DATABASE_VARIABLE)
-        app = create_app(settings, _opened(make_runtime, url, limit), relays, at_end=fetch.aclose)
-        serve_app(app, settings, lambda address: print(f"Serving at {address} (Ctrl+C ends)", flush=True))
+        kept = asyncio.run(_kept(url))
+        app = create_app(settings, _opened(screen, make_runtime, url, limit), relays, at_end=fetch.aclose)
+
+        def ready(address: str) -> None:
+            print(f"Serving at {address} (Ctrl+C ends)", flush=True)
+            named = config.provider_config()
+            screen.note(f"  model  {named.name}{':' * bool(named.model)}{named.model}")
+            screen.note(f"  runs   {address}v1/runs, kept in {kept}")
+            screen.note(f"  page   {page or 'none: `python build.py web` builds it'}")
+            if settings.token is not None:
+                screen.note("  token  needed: authorization: Bearer ...")
+
+        serve_app(app, settings, ready)
     except AgrunError as error:
         refuse(screen, error.message, error.hint)
     except OSError as fault:
         refuse(
             screen, f"port {port} cannot be used: {fault.strerror}", "Give another one with --port; 0 takes a free one."
         )
+
+
+async def _kept(url: str | None) -> str:
+    """Where runs are kept, in words without a password. A database that cannot be used is told before anything is
+    served. Raises ConfigInvalid and DatabaseUnavailable."""
+    if url == "none":
+        return "this process alone"
+    from agrun_host.store.database import Database
+
+    async with await Database.open(url) as database:
+        return database.name
 
 
 def _token(screen: Screen, file: Path | None) -> str | None:
@@ -154,19 +178,26 @@ def _token(screen: Screen, file: Path | None) -> str | None:
 
 
 def _opened(
-    make_runtime: Callable[..., Any], url: str | None, limit: int
+    screen: Screen, make_runtime: Callable[..., Any], url: str | None, limit: int
 ) -> Callable[[], AbstractAsyncContextManager[Runs]]:
+    from agrun_host.telemetry_export import telemetry
+
     @asynccontextmanager
     async def opened() -> AsyncIterator[Runs]:
-        if url == "none":
-            from agrun_host.local_runs import LocalRuns
+        # Within the app's own life: after it, a signal that ends the server ends the process.
+        with telemetry(screen) as instrument:
+            if url == "none":
+                from agrun_host.local_runs import LocalRuns
 
-            async with LocalRuns(make_runtime()) as local:
-                yield local
-        else:
-            from agrun_host.durable.runs import DurableRuns
+                async with LocalRuns(instrument(make_runtime())) as local:
+                    yield local
+            else:
+                from agrun_host.durable.runs import DurableRuns
 
-            async with await DurableRuns.open(make_runtime, url, limit=limit) as durable:
-                yield durable
+                def make(**ports: Any) -> Runtime:
+                    return instrument(make_runtime(**ports))
+
+                async with await DurableRuns.open(make, url, limit=limit) as durable:
+                    yield durable
 
     return opened

@@ -22,7 +22,7 @@ _EDGES = 4
 _NUMBERS = ("bytes", "tokens", "tier")
 #: columns that give way where the terminal is narrow: cut at its edge, or folded
 _CUT = ("description", "text")
-_FOLDED = ("offered", "tools", "actions")
+_FOLDED = ("tools", "actions")
 #: characters of a line where nobody looks at a terminal
 _WIDE = 160
 
@@ -47,11 +47,14 @@ def show_composition(described: Mapping[str, Any]) -> None:
                 action["policy"],
                 action["origin"],
                 action["schemaBytes"],
-                "yes" if action["active"] else f"no: {action['inactiveReason']}",
+                action["active"],
             )
             for action in described["actions"]
         ],
     )
+    for action in described["actions"]:
+        if not action["active"]:
+            console.print(printable(f" {action['name']} is not offered: {action['inactiveReason']}"))
     _table(
         console,
         "Capabilities",
@@ -102,6 +105,17 @@ def show_request(inspected: Mapping[str, Any], origins: Mapping[str, str], *, fu
         _text(console, "system", inspected["system"])
         for message in inspected["messages"]:
             _text(console, message["role"], message["text"])
+
+
+def show_runs(runs: Sequence[Mapping[str, Any]]) -> None:
+    """Kept runs, a row each."""
+    console = _console()
+    _table(
+        console,
+        "Runs",
+        ("id", "status", "created", "text"),
+        [(run["runId"], run["status"], run["created"], run["says"]) for run in runs],
+    )
 
 
 def _console() -> Console:

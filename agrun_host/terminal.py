@@ -141,10 +141,13 @@ class Screen:
 
     def ask(self, words: str, read: Callable[[str], str | None]) -> str:
         """What the person answers, asked again until `read` makes something of it. Raises EOFError."""
+        # Who edits lines must know what stands before them, or takes it away with the line.
+        edited = sys.stdin.isatty() and sys.stdout.isatty()
         while True:
-            self._err.print(Text(words, "bold"), end="")
+            if not edited:
+                self._err.print(Text(words, "bold"), end="")
             try:
-                answer = read(input().strip())
+                answer = read(input(words if edited else "").strip())
             except (EOFError, KeyboardInterrupt):
                 self._err.print()
                 raise
@@ -168,8 +171,11 @@ class Screen:
         failed = event.type == "action-executed" and event.detail.get("ok") is False
         sign, ascii_sign, style = _SIGNS["action-failed" if failed else event.type]
         row = Text.assemble("  ", (sign if self._can_write(sign) else ascii_sign, style), " ", *_parts(event))
-        overflow: Literal["ellipsis", "crop"] = "ellipsis" if self._can_write("…") else "crop"
-        self._err.print(row, no_wrap=True, overflow=overflow)
+        if self._err.is_terminal:
+            overflow: Literal["ellipsis", "crop"] = "ellipsis" if self._can_write("…") else "crop"
+            self._err.print(row, no_wrap=True, overflow=overflow)
+        else:
+            self._err.print(row, soft_wrap=True)
         self._after_rows = True
 
     def _can_write(self, sign: str) -> bool:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
@@ -100,6 +101,19 @@ class Fleet:
                 await connection.invalidate()  # closes it for good, and its lock with it
                 await connection.close()
         return buried
+
+    @asynccontextmanager
+    async def if_dead(self, executor_id: str) -> AsyncIterator[bool]:
+        """Has the process of this id ended? Within the block nobody else is told so."""
+        if not self._database.is_shared or executor_id == self._id:
+            yield True
+            return
+        connection = await self._connect()
+        try:
+            yield await self._lock(connection, executor_id)
+        finally:
+            await connection.invalidate()  # closes it for good, and its lock with it
+            await connection.close()
 
     async def _connect(self) -> AsyncConnection:
         connection = await self._database.connect()

@@ -54,8 +54,11 @@ class DurableRuns:
     after every restart: a run that goes on is driven by whichever has it.
     """
 
-    def __init__(self, runtime: Runtime, places: Places, engine: Engine, fleet: Fleet, limit: int) -> None:
+    def __init__(
+        self, runtime: Runtime, places: Places, engine: Engine, fleet: Fleet, limit: int, *, is_guest: bool = False
+    ) -> None:
         self.runtime = runtime
+        self._is_guest = is_guest
         self._places = places
         self._engine = engine
         self._fleet = fleet
@@ -73,27 +76,33 @@ class DurableRuns:
         *,
         executor_id: str | None = None,
         limit: int = LIMIT,
+        only: str | None = None,
     ) -> Self:
         """Opens the database and goes on with the runs that this process (or, on SQLite, the last one) left unfinished.
-        Raises ConfigInvalid and DatabaseUnavailable."""
+        With `only`, the id of a run, it is a guest: it drives that run, and what is started here, and leaves all
+        others to whoever serves them; `go_on` takes that run up. Raises ConfigInvalid and DatabaseUnavailable."""
         database = await Database.open(database_url)
+        runs = None
         try:
             shared = database.is_shared
-            name = executor_id or (f"{socket.gethostname()}-{os.getpid()}-{os.urandom(4).hex()}" if shared else "agrun")
+            made = f"{socket.gethostname()}-{os.getpid()}-{os.urandom(4).hex()}"
+            name = executor_id or (made if shared or only is not None else "agrun")
             runs = cls(
                 make_runtime(journal=DbosJournal()),
                 Places.of(database),
-                Engine(database, name, limit),
+                Engine(database, name, limit, only),
                 Fleet(database, name),
                 limit,
+                is_guest=only is not None,
             )
             await runs._fleet.join()
             await runs._engine.open(runs._execute)
-            await runs._look(since=0.0 if not shared else ORPHANED_S)
+            if not runs._is_guest:
+                await runs._look(since=0.0 if not shared else ORPHANED_S)
             runs._watch = asyncio.create_task(runs._look_again())
             return runs
         except BaseException:
-            await database.close()
+            await (database if runs is None else runs).close()
             raise
 
     async def close(self) -> None:
@@ -176,6 +185,31 @@ class DurableRuns:
         await self._set_in_motion(run_id, row.drive)
         return _view(row)
 
+    async def go_on(self, run_id: str) -> bool:
+        """Takes up a run whose process has ended in the middle of it. False: a living one drives it, and its events can
+        be read. Raises NoSuchRun."""
+        row = await self._row(run_id)
+        if row.is_over or run_id in self._drives:
+            return True
+        executor = await self._engine.executor_of(run_id, row.drive)
+        if executor is None:  # it died before it had set it in motion
+            await self._set_in_motion(run_id, row.drive)
+            return True
+        if not executor and self._places.database.is_shared:  # the fleet has room for it soon
+            return False
+        async with self._fleet.if_dead(executor) as dead:
+            # Looked at again under the lock: somebody else may have taken it up meanwhile.
+            if not dead or await self._engine.executor_of(run_id, row.drive) != executor:
+                return False
+            self._drives[run_id] = Drive(self.runtime, self._places, run_id, row.drive)
+            await self._engine.adopt(run_id, row.drive)
+        return True
+
+    async def asked(self, run_id: str) -> dict[str, Any]:
+        """The input of a run that goes on or waits, as JSON."""
+        request: dict[str, Any] = (await self._places.runs.state(run_id))["request"]
+        return request
+
     async def stop(self, run_id: str, how: Literal["now", "after_step"] = "now") -> RunView:
         """As Runs.stop says. A run that waits for an approval ends as aborted too."""
         row = await self._row(run_id)
@@ -246,7 +280,8 @@ class DurableRuns:
                 for run_id, how in (await self._places.runs.stops(list(self._drives))).items():
                     if (drive := self._drives.get(run_id)) is not None:
                         drive.stop(how)
-                await self._look(ORPHANED_S)
+                if not self._is_guest:
+                    await self._look(ORPHANED_S)
             except Exception:  # whatever it was, the next look may go well, and nobody else looks
                 _log.warning("looking after the other processes failed; it is tried again", exc_info=True)
 

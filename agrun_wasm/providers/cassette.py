@@ -8,7 +8,7 @@ files (`agrun_host.cassette` has them), and what a request is for.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Literal, cast
 
@@ -16,7 +16,7 @@ from agrun_wasm.contracts.errors import AgrunError, ProviderError
 from agrun_wasm.contracts.ports import Clock, Fetch, FetchError, FetchFailureKind, FetchRequest, FetchResponse
 from agrun_wasm.providers.cassette_request import canonical_request, differences
 from agrun_wasm.providers.cassette_secrets import CassetteSecrets
-from agrun_wasm.providers.cassette_text import Exchange, write_text
+from agrun_wasm.providers.cassette_text import Exchange, exchange_text, write_text
 
 __all__ = ["CassetteMiss", "RecordingFetch", "ReplayingFetch"]
 
@@ -31,13 +31,29 @@ class CassetteMiss(AgrunError):
 
 
 class RecordingFetch:
-    """Passes every call on to `fetch`, and keeps what came. With a `clock` the waits between chunks are kept too."""
+    """Passes every call on to `fetch`, and keeps what came. With a `clock` the waits between chunks are kept too.
 
-    def __init__(self, fetch: Fetch, *, secrets: Iterable[str] = (), clock: Clock | None = None) -> None:
+    `on_end` is called when a call is over, for whoever keeps the recording as it grows: with the text of that call and
+    False, or with the text of all that are over and True, where a secret has come up that earlier ones may hold.
+    """
+
+    def __init__(
+        self,
+        fetch: Fetch,
+        *,
+        secrets: Iterable[str] = (),
+        clock: Clock | None = None,
+        on_end: Callable[[str, bool], None] | None = None,
+    ) -> None:
         self._fetch = fetch
         self._clock = clock
         self._secrets = CassetteSecrets(secrets)
         self._exchanges: list[Exchange] = []
+        #: the ids of those that are over
+        self._over: set[int] = set()
+        self._on_end = on_end
+        #: how many secrets were known when a call was told of last
+        self._known = -1
 
     @property
     def platform(self) -> Literal["browser", "host"]:
@@ -49,6 +65,17 @@ class RecordingFetch:
     def text(self) -> str:
         """The cassette so far, without any secret that was seen, in the order in which the calls began."""
         return write_text(self._clean(exchange) for exchange in self._exchanges)
+
+    def _tell(self, exchange: Exchange) -> None:
+        self._over.add(id(exchange))
+        if self._on_end is None:
+            return
+        known, self._known = self._known, self._secrets.count
+        if known == self._known:
+            self._on_end(exchange_text(self._clean(exchange)), False)
+        else:
+            over = [exchange for exchange in self._exchanges if id(exchange) in self._over]
+            self._on_end(write_text(self._clean(exchange) for exchange in over), True)
 
     @asynccontextmanager
     async def _recorded(self, request: FetchRequest) -> AsyncIterator[FetchResponse]:
@@ -69,6 +96,8 @@ class RecordingFetch:
         except FetchError as fault:
             exchange.end = {"kind": fault.kind, "message": fault.message}
             raise
+        finally:
+            self._tell(exchange)
 
     def _clean(self, exchange: Exchange) -> Exchange:
         bodies = self._secrets.chunks([chunk for chunk, _ in exchange.chunks]) if exchange.chunks else []

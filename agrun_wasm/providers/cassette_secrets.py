@@ -27,6 +27,7 @@ class CassetteSecrets:
     """The secrets seen so far, and what is written without them. `known` are those that the host names."""
 
     def __init__(self, known: Iterable[str] = ()) -> None:
+        self._seen: set[str] = set()
         self._text = Redactor(())
         #: the same for bytes, read as Latin-1 so that no border between characters matters
         self._bytes = Redactor(())
@@ -34,9 +35,15 @@ class CassetteSecrets:
             self.add(secret)
 
     def add(self, secret: str) -> None:
+        self._seen.add(secret)
         self._text.add(secret)
         self._bytes.add(secret)
         self._bytes.add(secret.strip().encode().decode("latin-1"))
+
+    @property
+    def count(self) -> int:
+        """How many have been seen."""
+        return len(self._seen)
 
     def learn(self, request: FetchRequest) -> None:
         """Takes the values of every header that may sign somebody in, and of a URL's keys, for secrets."""

@@ -7,14 +7,22 @@ how an exchange is found.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from agrun_wasm.contracts.errors import AgrunError
 from agrun_wasm.providers.cassette_request import body_bytes, request_key
 
-__all__ = ["CASSETTE_VERSION", "CassetteInvalid", "CassetteVersionUnsupported", "Exchange", "read_text", "write_text"]
+__all__ = [
+    "CASSETTE_VERSION",
+    "CassetteInvalid",
+    "CassetteVersionUnsupported",
+    "Exchange",
+    "exchange_text",
+    "read_text",
+    "write_text",
+]
 
 CASSETTE_VERSION = 1
 
@@ -52,22 +60,33 @@ class Exchange:
 
 def write_text(exchanges: Iterable[Exchange]) -> str:
     """The text of a cassette, ending in a line break."""
-    lines: list[dict[str, Any]] = [{"cassette": CASSETTE_VERSION}]
-    for exchange in exchanges:
-        lines.append({"request": exchange.request})
-        if exchange.head is not None:
-            lines.append({"response": exchange.head})
-        for chunk, after in exchange.chunks:
-            line: dict[str, Any] = {"chunk": _chunk_value(chunk)}
-            if after is not None:
-                line["afterMs"] = round(after, 1)
-            lines.append(line)
-        lines.append({"end": exchange.end})
-    return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
+    return _line({"cassette": CASSETTE_VERSION}) + "".join(exchange_text(exchange) for exchange in exchanges)
+
+
+def exchange_text(exchange: Exchange) -> str:
+    """The lines of one exchange: appended to a cassette, it is one more."""
+    lines: list[dict[str, Any]] = [{"request": exchange.request}]
+    if exchange.head is not None:
+        lines.append({"response": exchange.head})
+    for chunk, after in exchange.chunks:
+        line: dict[str, Any] = {"chunk": _chunk_value(chunk)}
+        if after is not None:
+            line["afterMs"] = round(after, 1)
+        lines.append(line)
+    lines.append({"end": exchange.end})
+    return "".join(map(_line, lines))
+
+
+def _line(value: Mapping[str, Any]) -> str:
+    return f"{json.dumps(value, ensure_ascii=False)}\n"
 
 
 def read_text(text: str, where: str = "cassette") -> list[Exchange]:
-    """The exchanges of a text; raises CASSETTE_INVALID and CASSETTE_VERSION_UNSUPPORTED, with the line's number."""
+    """The exchanges of a text; raises CASSETTE_INVALID and CASSETTE_VERSION_UNSUPPORTED, with the line's number.
+
+    A last line without its line break is no fault where it is not whole: whoever wrote it was killed, and the exchange
+    ends before it.
+    """
     lines = _lines(text, where)
     _, first = next(lines, (0, {}))
     version = first.get("cassette")
@@ -106,12 +125,15 @@ def _take(made: list[Exchange], line: dict[str, Any]) -> None:
 
 
 def _lines(text: str, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, line in enumerate(text.split("\n"), start=1):
+    lines = text.split("\n")
+    for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         try:
             value = json.loads(line)
         except (ValueError, RecursionError):
+            if number == len(lines) > 1 and line.startswith("{"):
+                return
             raise CassetteInvalid(f"{where}: line {number} is not JSON") from None
         if not isinstance(value, dict):
             raise CassetteInvalid(f"{where}: line {number} is no JSON object")

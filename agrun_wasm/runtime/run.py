@@ -20,7 +20,7 @@ class EventLog:
     def __init__(self) -> None:
         self._kept: list[RunEvent] = []
         self._deltas = 0  # at the end of _kept
-        self._readers: list[_Reader] = []
+        self._readers: list[_Reader | _Watcher] = []
         self.closed = False
 
     def publish(self, event: RunEvent) -> None:
@@ -47,6 +47,9 @@ class EventLog:
         self.closed = True
         for reader in self._readers:
             reader.wake()
+
+    def watch(self, see: Callable[[RunEvent], None]) -> None:
+        self._readers.append(_Watcher(see))
 
     async def read(self, after: int) -> AsyncIterator[RunEvent]:
         """Events whose seq is above `after`: what was kept first, then what comes, until the drive ends."""
@@ -80,6 +83,16 @@ class _Reader:
         self._waiter = asyncio.get_running_loop().create_future()
         await self._waiter
         self._waiter = None
+
+
+class _Watcher:
+    """Told of an event while it is published, before anything else happens."""
+
+    def __init__(self, see: Callable[[RunEvent], None]) -> None:
+        self.push = see
+
+    def wake(self) -> None:
+        """There is nothing to wake."""
 
 
 class Run:
@@ -128,6 +141,11 @@ class Run:
     def __aiter__(self) -> AsyncIterator[RunEvent]:
         """The events of this drive; after a resume that is from the resume on."""
         return self._log.read(after=0)
+
+    def watch(self, see: Callable[[RunEvent], None]) -> None:
+        """Has `see` called with each event from here on, within the step that makes it. It must neither wait nor raise;
+        whoever only reads along takes the events as they come instead."""
+        self._log.watch(see)
 
     async def events(self, after: int = 0) -> AsyncIterator[RunEvent]:
         """The whole run's steps whose seq is above `after`, the deltas of the step in progress, then what comes."""

@@ -219,3 +219,52 @@ async def test_a_file_that_is_not_there_says_how_to_record_it(tmp_path: Path) ->
     with pytest.raises(CassetteInvalid, match="--record FILE"):
         async with Cassette(tmp_path / "none.jsonl", "replay"):
             pass
+
+
+async def test_each_call_is_in_the_file_when_it_is_over(tmp_path: Path) -> None:
+    file = tmp_path / "run.jsonl"
+    async with serving(lambda *_: page(body=b"ok")) as url, Cassette(file, "record") as cassette:
+        for number in range(1, 4):
+            await read(cassette.fetch, FetchRequest("GET", f"{url}/{number}"))  # type: ignore[arg-type]
+            kept = read_text(file.read_text(encoding="utf-8"))
+            assert [exchange.request["url"] for exchange in kept] == [f"{url}/{n}" for n in range(1, number + 1)]
+            assert kept[-1].end == "complete"
+        grown = file.read_text(encoding="utf-8")
+    assert file.read_text(encoding="utf-8") == grown, "and is written once more in the order of their beginnings"
+
+
+async def test_a_call_in_progress_is_written_once_though_another_ends_before(tmp_path: Path) -> None:
+    file = tmp_path / "run.jsonl"
+    async with serving(lambda path, _: page(body=path.encode())) as url, Cassette(file, "record") as cassette:
+        slow = FetchRequest("GET", f"{url}/slow")
+        async with cassette.fetch.open(slow) as response:
+            signed = FetchRequest("GET", f"{url}/quick", {"authorization": f"Bearer {PLAIN_KEY}"})
+            await read(cassette.fetch, signed)  # type: ignore[arg-type]
+            [quick] = read_text(file.read_text(encoding="utf-8"))
+            assert quick.request["url"].endswith("/quick")
+            assert b"".join([chunk async for chunk in response.chunks()]) == b"/slow"
+        both = read_text(file.read_text(encoding="utf-8"))
+        assert sorted(exchange.request["url"].rpartition("/")[2] for exchange in both) == ["quick", "slow"]
+    both = read_text(file.read_text(encoding="utf-8"))
+    assert [exchange.request["url"].rpartition("/")[2] for exchange in both] == ["slow", "quick"]
+
+
+async def test_a_secret_that_comes_up_late_is_taken_out_of_what_was_written(tmp_path: Path) -> None:
+    file = tmp_path / "run.jsonl"
+    async with serving(lambda *_: page(body=PLAIN_KEY.encode())) as url, Cassette(file, "record") as cassette:
+        await read(cassette.fetch, FetchRequest("GET", f"{url}/plain"))  # type: ignore[arg-type]
+        assert PLAIN_KEY in file.read_text(encoding="utf-8")
+        signed = FetchRequest("GET", f"{url}/signed", {"authorization": f"Bearer {PLAIN_KEY}"})
+        await read(cassette.fetch, signed)  # type: ignore[arg-type]
+        assert PLAIN_KEY not in file.read_text(encoding="utf-8")
+        assert len(read_text(file.read_text(encoding="utf-8"))) == 2
+
+
+@pytest.mark.parametrize("lost", range(3, 60, 7))
+async def test_a_recording_that_was_cut_off_plays_as_far_as_it_goes(lost: int) -> None:
+    whole = exchange_lines(('{"a": 1}', "one"), ('{"a": 2}', "two")) + "\n"
+    cut = read_text(whole[:-lost])
+    assert cut[0] == read_text(whole)[0]
+    assert await answer(ReplayingFetch(cut), '{"a":1}') == "one"
+    with pytest.raises(FetchError, match=r"ends here|does not hold"):
+        await answer(ReplayingFetch(cut), '{"a":2}')

@@ -7,6 +7,7 @@ import select
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -76,6 +77,7 @@ def test_turns_know_those_before_and_answers_are_drawn_as_markdown() -> None:
         chat.type("second\n")
         chat.wait_for("Again.")
         chat.wait_for("> ")
+        time.sleep(0.5)  # a person is slower than the moment in which the terminal is set up for a line
         chat.type("\x04")
         assert chat.process.wait(timeout=15) == 0
         told = str(fake.seen[1].body["messages"])
@@ -93,6 +95,33 @@ def test_ctrl_c_stops_the_answer_and_the_conversation_goes_on() -> None:
         chat.wait_for("> ")
         chat.type("second\n")
         chat.wait_for("Here again.")
+
+
+def test_a_second_ctrl_c_leaves_and_keeps_what_was_said() -> None:
+    with providers_at_work({"text": "Hello there, this is long.", "stallAfter": 2}) as fake, terminal(fake.url) as chat:
+        chat.type("first\n")
+        chat.wait_for("Hello")
+        chat.process.send_signal(signal.SIGINT)
+        chat.wait_for("stopped")
+        chat.wait_for("> ")
+        assert "Hello" in chat.seen
+        time.sleep(0.5)
+        chat.process.send_signal(signal.SIGINT)
+        assert chat.process.wait(timeout=15) == 130
+        assert "Traceback" not in chat.seen
+
+
+def test_an_earlier_line_comes_back_behind_the_prompt() -> None:
+    with providers_at_work({"text": "One."}, {"text": "Two."}) as fake, terminal(fake.url) as chat:
+        chat.type("first\n")
+        chat.wait_for("One.")
+        chat.wait_for("> ")
+        time.sleep(0.5)
+        chat.type("\x1b[A")
+        chat.wait_for("first")
+        assert "\x1b[K" not in chat.seen.partition("first")[0], "the prompt is not taken away"
+        chat.type("\n")
+        chat.wait_for("Two.")
 
 
 def test_an_approval_is_asked_for_in_between() -> None:

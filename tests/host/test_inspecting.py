@@ -37,7 +37,7 @@ def test_describe_lists_every_action_with_policy_origin_and_size() -> None:
     for action in described["actions"]:
         row = rows[action["name"]]
         assert row[:4] == [str(action["tier"]), action["policy"], action["origin"], str(action["schemaBytes"])]
-    assert "no: no search provider is configured" in result.stdout
+    assert "web_search is not offered: no search provider is configured" in result.stdout
     assert "unit-convert" in rows
     assert "fingerprint:" in rows
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +81,26 @@ def test_a_run_is_recorded_and_played_again_without_key_and_server(tmp_path: Pat
     again = agrun(*options, "--replay", str(file), key=None)
     assert (first.exit_code, again.exit_code) == (0, 0)
     assert first.stdout == again.stdout == "Done, [redacted].\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a signal of this kind")
+def test_a_recording_outlives_a_killed_process(tmp_path: Path) -> None:
+    file = tmp_path / "asked.jsonl"
+    with providers_at_work(ADVANCE, {"text": f"Hello there {KEY}.", "stallAfter": 2}) as fake:
+        options = ["run", "hi", "-p", "openai:m", "--base-url", fake.url]
+        environment = {**os.environ, "OPENAI_API_KEY": KEY}
+        command = [sys.executable, "-m", "agrun_host", *options, "--record", str(file)]
+        running = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        deadline = time.monotonic() + 30
+        while fake.stats.requests < 2 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        running.kill()
+        running.wait()
+        shown = agrun("replay", str(file))
+    assert (shown.exit_code, KEY in file.read_text(encoding="utf-8")) == (0, False)
+    again = agrun(*options, "--replay", str(file), key=None)
+    assert "workspace_list" in again.stderr
+    assert (again.exit_code, "the cassette does not hold POST" in again.stderr) == (1, True)
 
 
 def test_a_provider_that_wants_a_key_needs_none_for_a_replay(tmp_path: Path) -> None:

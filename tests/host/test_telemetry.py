@@ -15,7 +15,7 @@ from opentelemetry.trace import StatusCode
 
 from agrun_host import Runtime
 from agrun_host.telemetry import instrument
-from agrun_wasm import action
+from agrun_wasm import RunInput, StateInvalid, action
 from tests.fakes.providers import FakeProviders
 from tests.kit import adder
 
@@ -161,11 +161,65 @@ async def test_usage_stands_on_the_run() -> None:
     assert run.attributes[gen_ai.GEN_AI_USAGE_OUTPUT_TOKENS] == 2  # type: ignore[index]
 
 
-def test_the_option_says_what_is_missing_where_nobody_takes_the_spans() -> None:
-    from typer.testing import CliRunner
+async def test_usage_stands_on_each_call_and_a_call_from_a_journal_is_none() -> None:
+    traces = Traces()
+    counted = {"usage": {"inputTokens": 7, "outputTokens": 2}}
 
-    from agrun_host.cli import app
+    class Kept:
+        recorded: dict[str, Any] = {}
 
-    result = CliRunner().invoke(app, ["run", "hi", "--otel"])
-    assert result.exit_code == 2
-    assert "opentelemetry-instrument" in result.stderr
+        async def once(self, key: str, call: Any) -> Any:
+            if key not in self.recorded:
+                self.recorded[key] = await call()
+            return self.recorded[key]
+
+    replies = [{**TWO, **counted}, {"text": "Done.", **counted}]
+    async with FakeProviders(replies) as server, runtime(server, traces, journal=Kept()) as traced:
+        state = traced.first_state(RunInput(prompt="add"))
+        await traced.resume(state.to_json())
+        calls = len(traces.named("chat"))
+        await traced.resume(state.to_json())
+    assert [call.attributes[gen_ai.GEN_AI_USAGE_INPUT_TOKENS] for call in traces.named("chat")] == [7, 7]  # type: ignore[index]
+    assert calls == 2
+    assert len(traces.named("invoke_agent")) == 2
+
+
+async def test_what_an_action_traces_by_itself_is_part_of_the_run() -> None:
+    traces = Traces()
+
+    @action(tier=0)
+    async def look() -> str:
+        """Looks."""
+        with traces.tracer.start_as_current_span("own"):
+            return "seen"
+
+    replies = [{"toolCalls": [{"name": "look", "args": {}}]}, {"text": "Done."}]
+    async with FakeProviders(replies) as server, runtime(server, traces, actions=[look]) as traced:
+        await traced.run("look")
+    [own], [run] = traces.named("own"), traces.named("invoke_agent")
+    assert traces.above(own) is run
+
+
+async def test_a_run_that_may_not_begin_is_told_by_its_code() -> None:
+    traces = Traces()
+    async with FakeProviders([{"text": "Done."}]) as server, runtime(server, traces) as traced:
+        over = await traced.run("hi")
+        with pytest.raises(StateInvalid):
+            await traced.resume(over)
+    refused = traces.named("invoke_agent")[-1]
+    assert refused.attributes["error.type"] == "STATE_INVALID"  # type: ignore[index]
+
+
+@pytest.mark.parametrize("where", ["start_span", "set_attributes", "end"])
+async def test_a_broken_tracer_harms_no_run(where: str) -> None:
+    class Broken:
+        def __getattr__(self, name: str) -> Any:
+            if name == where:
+                raise RuntimeError("broken")
+            return lambda *_, **__: self
+
+    async with FakeProviders([TWO, {"text": "Done."}]) as server:
+        provider = {"name": "openai", "model": "m", "baseUrl": server.url, "apiKey": "sk-abcdefgh"}
+        broken: Any = Broken()
+        async with instrument(Runtime(provider=provider, actions=[adder()]), tracer=broken) as traced:
+            assert (await traced.run("add")).text == "Done."

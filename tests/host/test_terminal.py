@@ -220,10 +220,10 @@ posix = pytest.mark.skipif(os.name != "posix", reason="terminals of this kind")
 def test_approvals_are_asked_for_one_by_one() -> None:
     with providers_at_work(READ, {"text": "Done [/x]."}) as fake, at_a_terminal(fake) as person:
         person.see('"url": "https://pages.invalid/a"')
-        person.see("Approve it? [y/n] ")
+        person.see("Approve it? [y/n, a: all 2, d: none of them] ")
         person.types("what?\n")
-        person.see("Approve it? [y/n] ")
-        person.types("n\n")
+        person.see("Approve it? [y/n, a: all 2, d: none of them] ")
+        person.types("n not that one\n")
         person.see('"url": "https://pages.invalid/[red]b"')
         person.see("Approve it? [y/n] ")
         person.types("YES\n")
@@ -231,7 +231,20 @@ def test_approvals_are_asked_for_one_by_one() -> None:
         assert person.leaves() == 0
         told = str(fake.seen[1].body["messages"])
         assert "pages.invalid" in told
+        assert "the user denied read_url: not that one" in told
         assert person.seen.count("Done") == 1
+
+
+@posix
+@pytest.mark.parametrize(("typed", "denied"), [("d too many\n", 2), ("a\n", 0)])
+def test_all_approvals_are_answered_at_once(typed: str, denied: int) -> None:
+    with providers_at_work(READ, {"text": "Done."}) as fake, at_a_terminal(fake) as person:
+        person.see("a: all 2, d: none of them] ")
+        person.types(typed)
+        person.see("Done.")
+        assert person.leaves() == 0
+        assert "Approve it?" not in person.seen
+        assert str(fake.seen[1].body["messages"]).count("the user denied read_url: too many") == denied
 
 
 @posix
@@ -251,7 +264,7 @@ def test_a_question_is_answered_in_the_same_conversation() -> None:
 @pytest.mark.parametrize("reply", [READ, ASK], ids=["approval", "question"])
 def test_ctrl_d_leaves_it_unanswered(reply: Mapping[str, Any]) -> None:
     with providers_at_work(reply) as fake, at_a_terminal(fake) as person:
-        person.see("> " if reply is ASK else "[y/n] ")
+        person.see("> " if reply is ASK else "none of them] ")
         person.types("\x04")
         person.see("not answered")
         assert person.leaves() == 3
@@ -261,7 +274,7 @@ def test_ctrl_d_leaves_it_unanswered(reply: Mapping[str, Any]) -> None:
 @pytest.mark.parametrize("reply", [READ, ASK], ids=["approval", "question"])
 def test_ctrl_c_at_a_question_stops_it(reply: Mapping[str, Any]) -> None:
     with providers_at_work(reply) as fake, at_a_terminal(fake) as person:
-        person.see("> " if reply is ASK else "[y/n] ")
+        person.see("> " if reply is ASK else "none of them] ")
         person.interrupts()
         person.see("stopped")
         assert person.leaves() == 130
@@ -288,7 +301,7 @@ def test_what_was_typed_before_an_approval_was_shown_is_no_answer() -> None:
     with providers_at_work({**READ, "delayMs": 100}) as fake, at_a_terminal(fake) as person:
         person.see("thinking")
         person.types("y\ny\n")
-        person.see("Approve it? [y/n] ")
+        person.see("Approve it? [y/n, a: all 2, d: none of them] ")
         time.sleep(0.3)
         person.types("")
         assert person.running.poll() is None
