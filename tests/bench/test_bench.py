@@ -67,11 +67,19 @@ def test_what_is_written_can_be_read(tmp_path: Path) -> None:
     ElementTree.fromstring((tmp_path / "results.svg").read_text(encoding="utf-8"))
 
 
-def test_the_peers_are_pinned_to_the_last_one() -> None:
-    lines = peers.REQUIREMENTS.read_text(encoding="utf-8").splitlines()
+@pytest.mark.parametrize("requirements", [peers.REQUIREMENTS, peers.PYODIDE_REQUIREMENTS])
+def test_the_peers_are_pinned_to_the_last_one(requirements: Path) -> None:
+    lines = requirements.read_text(encoding="utf-8").splitlines()
     named = [line for line in lines if line and not line.startswith((" ", "#"))]
     assert all("==" in line for line in named)
     assert set(peers.versions()) == set(peers.NAMES)
+
+
+def test_the_peer_in_pyodide_is_the_one_on_cpython() -> None:
+    pinned = {path: peers.pins(path) for path in (peers.REQUIREMENTS, peers.PYODIDE_REQUIREMENTS)}
+    both = set.intersection(*map(set, pinned.values()))
+    assert {"pydantic-ai-slim", "pydantic", "pydantic-core"} <= both
+    assert [name for name in both if len({pins[name] for pins in pinned.values()}) > 1] == []
 
 
 def test_the_fake_server_counts_cycles_in_the_request() -> None:
