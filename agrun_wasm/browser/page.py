@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 from agrun_wasm import Runtime
 from agrun_wasm.browser.batching import EventBatch
 from agrun_wasm.browser.border import expose, from_text, to_text
+from agrun_wasm.browser.event_loop import run_in_one_go
 from agrun_wasm.browser.fetch import JsFetch
 from agrun_wasm.browser.host_config import runtime_arguments
 from agrun_wasm.browser.host_functions import HostCalls
@@ -33,6 +34,7 @@ _CLOSE_SECONDS = 1.0
 
 def open_page(post: Callable[[str], None]) -> Any:
     """The function for JS to call with each message; `post` takes Python's. JS destroys it when it is done."""
+    run_in_one_go()
     return expose(Page(post).receive)
 
 
