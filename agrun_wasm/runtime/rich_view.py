@@ -33,7 +33,8 @@ STYLE = """
 .agrun-run .agrun-head{font-size:12px;opacity:.8}
 .agrun-run .agrun-card,.agrun-run details,.agrun-run.agrun-run pre{
 border:1px solid color-mix(in srgb,currentColor 25%,transparent);border-radius:6px;padding:.3em .6em;margin:.4em 0}
-.agrun-run.agrun-run pre{overflow:auto;white-space:pre-wrap;background:color-mix(in srgb,currentColor 6%,transparent)}
+.agrun-run.agrun-run pre{overflow:auto;white-space:pre-wrap;word-break:normal;
+background:color-mix(in srgb,currentColor 6%,transparent)}
 .agrun-run.agrun-run details pre{border:0}
 .agrun-run .agrun-error{border-left:4px solid #d33}
 .agrun-run .agrun-ask{border-left:4px solid #c80}

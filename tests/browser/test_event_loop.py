@@ -57,6 +57,52 @@ json.dumps(order)
     assert order == ["first", "second", "of first"]
 
 
+async def test_timers_ring_in_the_order_of_their_times(worker: Worker) -> None:
+    """A late one is set first, a cancelled one is before all, and what is earlier than the next ring still rings."""
+    found = await cell(
+        worker,
+        """
+rung, done = [], loop.create_future()
+begun = loop.time()
+def ring(name):
+    rung.append([name, loop.time() - begun])
+loop.call_at(begun + 0.3, done.set_result, None)
+loop.call_later(0.01, ring, "never").cancel()
+loop.call_at(begun + 0.2, ring, "late")
+loop.call_at(begun + 0.1, ring, "early")
+loop.call_later(float("inf"), ring, "never")
+loop.call_at(begun + 0.1, ring, "early too")
+loop.call_soon(ring, "now")
+await done
+json.dumps(rung)
+""",
+    )
+    assert [name for name, _ in found] == ["now", "early", "early too", "late"]
+    for (_, at), least in zip(found, (0, 0.099, 0.099, 0.199), strict=True):
+        assert at >= least
+
+
+async def test_a_cancelled_timer_holds_nothing_in_the_browser(worker: Worker) -> None:
+    """Each call has a time limit, seldom reached: a thousand of them ask the browser once."""
+    asked = await cell(
+        worker,
+        """
+plain, asked = event_loop.scheduleCallback, []
+def counted(callback, delay):
+    asked.append(delay)
+    plain(callback, delay)
+event_loop.scheduleCallback = counted
+try:
+    for _ in range(1_000):
+        loop.call_later(600, print).cancel()
+finally:
+    event_loop.scheduleCallback = plain
+json.dumps(len(asked))
+""",
+    )
+    assert asked <= 1
+
+
 async def test_a_callback_that_ends_python_does_not_take_the_others_with_it(worker: Worker) -> None:
     exits = await cell(
         worker,
