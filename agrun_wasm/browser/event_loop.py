@@ -36,6 +36,8 @@ LONGEST_SECONDS = 2_000_000
 class QueueLoop(WebLoop):  # type: ignore[misc]
     """A WebLoop with a queue. Made of one that runs already, so it has no constructor."""
 
+    #: for those who may not import this module: a notebook's Pyodide may have another WebLoop
+    keeps_timers = True
     _due: deque[asyncio.Handle]
     #: whether the browser was asked to run the queue
     _asked: bool

@@ -82,6 +82,24 @@ json.dumps(rung)
         assert at >= least
 
 
+async def test_the_clock_of_a_run_waits_on_this_loop(worker: Worker) -> None:
+    """And is told so without importing it: in a notebook the clock has another way."""
+    found = await cell(
+        worker,
+        """
+from agrun_wasm.browser import clock
+begun = loop.time()
+plain, clock.js = clock.js, None
+try:
+    await clock.BrowserClock().sleep(20)
+finally:
+    clock.js = plain
+json.dumps(loop.time() - begun)
+""",
+    )
+    assert found >= 0.019
+
+
 async def test_a_cancelled_timer_holds_nothing_in_the_browser(worker: Worker) -> None:
     """Each call has a time limit, seldom reached: a thousand of them ask the browser once."""
     asked = await cell(
