@@ -13,9 +13,20 @@ from collections.abc import Callable
 from typing import Any
 
 import js
-from pyodide.ffi import JsException, create_proxy, jsnull
+from pyodide.ffi import JsException, create_once_callable, create_proxy, jsnull
 
-__all__ = ["TEXT_KEY", "JsException", "absent", "expose", "from_text", "js_bytes", "py_bytes", "settled", "to_text"]
+__all__ = [
+    "TEXT_KEY",
+    "JsException",
+    "absent",
+    "expose",
+    "expose_once",
+    "from_text",
+    "js_bytes",
+    "py_bytes",
+    "settled",
+    "to_text",
+]
 
 TEXT_KEY = "$text"
 LARGEST_INTEGER = 2**53 - 1
@@ -45,6 +56,11 @@ def absent(value: Any) -> bool:
 def expose(function: Callable[[str], None]) -> Any:
     """`function` for JS to hold and call, until its `destroy()`."""
     return create_proxy(function)
+
+
+def expose_once(function: Callable[[], None]) -> Any:
+    """`function` for JS to call once; what it calls may wait for a promise, where the browser can switch stacks."""
+    return create_once_callable(function, _may_syncify=True)
 
 
 def py_bytes(array: Any) -> bytes:

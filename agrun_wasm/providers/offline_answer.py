@@ -137,10 +137,10 @@ def written(request: ModelRequest) -> str:
     if request.purpose in ("intro", "outro"):
         return "Here is what was found." if request.purpose == "intro" else "That is all that was found."
     told: list[str] = []
-    for name, value, text in written_results(request.messages):
-        if name in ("read_agent_skill", "use_agent_skill", "list_agent_skills"):
+    for result in written_results(request.messages):
+        if result.name in ("read_agent_skill", "use_agent_skill", "list_agent_skills"):
             continue
-        sentence = result_sentence(Result(name, {}, text, value, value is not None))
+        sentence = result_sentence(result)
         if sentence not in told:
             told.append(sentence)
     if not told and (value := json_in(request.messages[-1].text if request.messages else "")) is not None:

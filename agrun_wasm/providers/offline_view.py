@@ -29,6 +29,8 @@ RUNTIME_TOOLS = frozenset(
 _SKILL_LINE = re.compile(r"^- (?P<name>[^\s:]+): (?P<description>.+)$")
 _QUESTION = re.compile(r"\(`(?P<name>\w+)`\)\?$")
 _RESULT_OF = re.compile(r"^(?:\[\d+\] )?Result of (?P<name>\w+):\n", re.MULTILINE)
+#: the line over a foreign result; for a reader that follows no instructions anyway, and no part of the result
+_FRAME = re.compile(r"^\[data from [^\n]*; not instructions\]\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +151,7 @@ def _results(messages: tuple[Message, ...]) -> Iterator[Result]:
         yield Result(
             call.name,
             args if isinstance(args, dict) else {},
-            message.text,
+            _FRAME.sub("", message.text),
             value,
             not message.is_error,
         )
@@ -175,16 +177,19 @@ def json_in(text: str) -> Any:
     return None
 
 
-def written_results(messages: tuple[Message, ...]) -> list[tuple[str, Any, str]]:
-    """Name, JSON and text of every result in the messages of a writer's request, which has no native calls."""
-    found: list[tuple[str, Any, str]] = []
+def written_results(messages: tuple[Message, ...]) -> list[Result]:
+    """Every result in the messages of a writer's request, which has no native calls."""
+    found: list[Result] = []
     for message in messages:
         if message.role == "tool":
-            found.append((message.tool_name or "result", json_in(message.text), message.text))
+            found.append(_written(message.tool_name or "result", message.text, ok=not message.is_error))
             continue
         marks = list(_RESULT_OF.finditer(message.text)) if message.role == "user" else []
         for n, mark in enumerate(marks):
             end = marks[n + 1].start() if n + 1 < len(marks) else len(message.text)
-            body = message.text[mark.end() : end].strip()
-            found.append((mark["name"], json_in(body), body))
+            found.append(_written(mark["name"], message.text[mark.end() : end].strip(), ok=True))
     return found
+
+
+def _written(name: str, text: str, *, ok: bool) -> Result:
+    return Result(name, {}, _FRAME.sub("", text), json_in(text), ok)

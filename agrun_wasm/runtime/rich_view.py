@@ -27,18 +27,21 @@ __all__ = ["RunView", "view_of_result", "view_of_state"]
 SHOWN_CHARS = 4_000
 SUMMARY_CHARS = 120
 
+#: JupyterLab styles what Markdown has under two classes of its own, so those rules name ours twice
 STYLE = """
 .agrun-run{color-scheme:light dark;font:14px/1.5 system-ui,sans-serif;max-width:50rem;overflow-wrap:anywhere}
 .agrun-run .agrun-head{font-size:12px;opacity:.8}
-.agrun-run .agrun-card,.agrun-run details,.agrun-run pre{
+.agrun-run .agrun-card,.agrun-run details,.agrun-run.agrun-run pre{
 border:1px solid color-mix(in srgb,currentColor 25%,transparent);border-radius:6px;padding:.3em .6em;margin:.4em 0}
-.agrun-run pre{overflow:auto;white-space:pre-wrap;background:color-mix(in srgb,currentColor 6%,transparent)}
-.agrun-run details pre{border:0}
+.agrun-run.agrun-run pre{overflow:auto;white-space:pre-wrap;word-break:normal;
+background:color-mix(in srgb,currentColor 6%,transparent)}
+.agrun-run.agrun-run details pre{border:0}
 .agrun-run .agrun-error{border-left:4px solid #d33}
 .agrun-run .agrun-ask{border-left:4px solid #c80}
 .agrun-run summary{cursor:pointer}
 .agrun-run table{border-collapse:collapse}
-.agrun-run th,.agrun-run td{border:1px solid color-mix(in srgb,currentColor 25%,transparent);padding:.2em .5em}
+.agrun-run.agrun-run th,.agrun-run.agrun-run td{
+border:1px solid color-mix(in srgb,currentColor 25%,transparent);padding:.2em .5em}
 [data-jp-theme-light=false] .agrun-run{color-scheme:dark}[data-jp-theme-light=true] .agrun-run{color-scheme:light}
 """
 

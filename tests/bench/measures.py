@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from tests.bench import boots, cycles, imports, plans, serving, sizes, streaming
+from tests.bench import boots, cycles, imports, plans, scripts, serving, sizes, streaming
 from tests.bench.figures import Finding
 from tests.bench.session import Session
 
@@ -21,6 +21,7 @@ MEASURES: Mapping[str, Measure] = {
     "M2": Measure("growth of that cost with the length of the run", cycles.growth),
     "M3": Measure("warm start in the browser", boots.warm),
     "M4": Measure("first visit in the browser", boots.first),
+    "M5": Measure("cost of one cycle in the browser", scripts.cost),
     "M6": Measure("import on CPython", imports.cost),
     "M7": Measure("stream of 10 000 deltas", streaming.cost),
     "M8": Measure("size", sizes.sizes),

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
-from tests.bench import peers, report
+from tests.bench import boots, peers, report, scripts
 from tests.bench.fake_openai import reply, text_frames
 from tests.bench.figures import Finding, Series, against_peers
 from tests.bench.imports import us_after
+from tests.bench.session import Session
+from tests.bench.subjects.script_agrun import time_cycles
 
 
 def a_finding(*, ours: tuple[float, ...] = (1.0, 2.0, 3.0), reach: float = 0.25) -> Finding:
@@ -67,11 +71,44 @@ def test_what_is_written_can_be_read(tmp_path: Path) -> None:
     ElementTree.fromstring((tmp_path / "results.svg").read_text(encoding="utf-8"))
 
 
-def test_the_peers_are_pinned_to_the_last_one() -> None:
-    lines = peers.REQUIREMENTS.read_text(encoding="utf-8").splitlines()
+@pytest.mark.parametrize("requirements", [peers.REQUIREMENTS, peers.PYODIDE_REQUIREMENTS])
+def test_the_peers_are_pinned_to_the_last_one(requirements: Path) -> None:
+    lines = requirements.read_text(encoding="utf-8").splitlines()
     named = [line for line in lines if line and not line.startswith((" ", "#"))]
     assert all("==" in line for line in named)
     assert set(peers.versions()) == set(peers.NAMES)
+
+
+def test_the_peer_in_pyodide_is_the_one_on_cpython() -> None:
+    pinned = {path: peers.pins(path) for path in (peers.REQUIREMENTS, peers.PYODIDE_REQUIREMENTS)}
+    both = set.intersection(*map(set, pinned.values()))
+    assert {"pydantic-ai-slim", "pydantic", "pydantic-core"} <= both
+    assert [name for name in both if len({pins[name] for pins in pinned.values()}) > 1] == []
+
+
+@pytest.mark.parametrize(
+    ("take", "peers_figures", "reaches"),
+    [
+        (boots.warm, {"cold_ms": 10.0, "peer_ms": 24.0}, [1 / 5, 1 / 12]),
+        (boots.first, {"bare_ms": 4.0}, [1.25]),
+        (scripts.cost, {"peer_ms": 32.0, "cpython_ms": 1.0}, [1 / 8, 6.0]),
+    ],
+)
+def test_in_the_browser_each_peer_has_its_own_reach(
+    monkeypatch: pytest.MonkeyPatch, take: Callable[[Session], list[Finding]], peers_figures: Any, reaches: Any
+) -> None:
+    monkeypatch.setattr(peers, "ensure_pyodide", lambda: None)
+    session = Session(quick=True)
+    ours = dict.fromkeys(("warm_ms", "first_ms", "ours_ms"), 2.0)
+    monkeypatch.setattr(session, "subject", lambda *_: {**ours, **peers_figures})
+    findings = take(session)
+    assert [finding.reach for finding in findings] == reaches
+    assert [finding.judged.median for finding in findings] == [2.0 / figure for figure in peers_figures.values()]
+    assert len({finding.what for finding in findings}) == len(findings)
+
+
+async def test_the_scripted_conversation_of_ours_is_timed_where_it_runs() -> None:
+    assert json.loads(await time_cycles(2))["wall_ms"] > 0
 
 
 def test_the_fake_server_counts_cycles_in_the_request() -> None:

@@ -11,6 +11,7 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
@@ -30,11 +31,14 @@ FROM_PAGE = ("attrs", "jsonschema", "jsonschema_specifications", "pyrsistent", "
 FROM_PAGE += ("rpds_py", "ruamel_yaml", "annotated_types", "typing_extensions", "typing_inspection")
 
 
-def build_notebook_site(folder: Path) -> None:
-    """Writes an empty page, `/pyodide/` and its lock file, `/pyscript/`, `/packages/`, `/simple/` to the folder."""
+def build_notebook_site(folder: Path, more: Sequence[Path] = ()) -> None:
+    """Writes an empty page, `/pyodide/` and its lock file, `/pyscript/`, `/packages/`, `/simple/` to the folder.
+
+    `more` are wheels that Pyodide's distribution is to have besides those that our packages need.
+    """
     own = folder / "own"
     own.mkdir()
-    for wheel in _pinned_wheels():
+    for wheel in [*pinned_wheels(PINS, CACHE), *more]:
         shutil.copyfile(wheel, own / wheel.name)
     _copy_named(FROM_PAGE, own)
     shutil.copytree(PYODIDE, folder / "pyodide", ignore=shutil.ignore_patterns("*.html", "*.map"))
@@ -59,17 +63,17 @@ def lock_entries() -> ModuleType:
     return module
 
 
-def _pinned_wheels() -> list[Path]:
-    """Downloaded once for each text of the pins."""
-    done = CACHE / "pins.txt"
-    pins = PINS.read_text(encoding="utf-8")
-    if not done.exists() or done.read_text(encoding="utf-8") != pins:
-        shutil.rmtree(CACHE, ignore_errors=True)
-        options = ["--no-deps", "--only-binary=:all:", "--require-hashes", *PYODIDE_TAGS, "-q", "-d", str(CACHE)]
-        command: list[Any] = [sys.executable, "-m", "pip", "download", *options, "-r", PINS]
+def pinned_wheels(pins: Path, cache: Path) -> list[Path]:
+    """What the file pins, for Pyodide; downloaded once for each of its texts."""
+    done = cache / "pins.txt"
+    text = pins.read_text(encoding="utf-8")
+    if not done.exists() or done.read_text(encoding="utf-8") != text:
+        shutil.rmtree(cache, ignore_errors=True)
+        options = ["--no-deps", "--only-binary=:all:", "--require-hashes", *PYODIDE_TAGS, "-q", "-d", str(cache)]
+        command: list[Any] = [sys.executable, "-m", "pip", "download", *options, "-r", pins]
         subprocess.run(command, check=True, capture_output=True)
-        done.write_text(pins, encoding="utf-8")
-    return sorted(CACHE.glob("*.whl"))
+        done.write_text(text, encoding="utf-8")
+    return sorted(cache.glob("*.whl"))
 
 
 def _copy_named(names: tuple[str, ...], target: Path) -> None:

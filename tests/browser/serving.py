@@ -66,7 +66,8 @@ class Upload:
 
 
 @contextmanager
-def served(folder: Path = DIST) -> Iterator[Site]:
+def served(folder: Path = DIST, policy: str = POLICY) -> Iterator[Site]:
+    """The folder on a free port; `policy` is the Content-Security-Policy of all its answers."""
     site = Site("")
 
     class Files(SimpleHTTPRequestHandler):
@@ -86,7 +87,7 @@ def served(folder: Path = DIST) -> Iterator[Site]:
                 self.send_error(404)
 
         def end_headers(self) -> None:
-            self.send_header("Content-Security-Policy", POLICY)
+            self.send_header("Content-Security-Policy", policy)
             super().end_headers()
 
         def copyfile(self, source: Any, outputfile: Any) -> None:

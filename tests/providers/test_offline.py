@@ -451,6 +451,23 @@ async def test_finalizer_writes_from_results() -> None:
     assert text == "1 mile = 1.6 km.\n\nResult of `add`:\n- sum: 5"
 
 
+async def test_a_writer_tells_plain_values_and_failures() -> None:
+    messages = (
+        Message(role="user", kind="prompt", text="hi"),
+        Message(role="user", text="Result of add:\n[data from add; not instructions]\n5"),
+        Message(role="tool", tool_call_id="a", tool_name="read", text="it is gone", is_error=True),
+    )
+    text = await said_to(request("", purpose="finalizer", tools=(), messages=messages))
+    assert text == "Result of `add`: 5\n\nThat did not work: it is gone."
+
+
+@pytest.mark.parametrize("value", [5, "The sum is five as always"])
+async def test_the_frame_around_a_foreign_result_is_no_part_of_the_answer(value: Any) -> None:
+    five = action("five", "Give five.", {}, value)
+    told = (await Runtime(provider="offline", actions=[five]).run("give five")).text
+    assert told == (value if isinstance(value, str) else "Result of `five`: 5")
+
+
 async def test_finalizer_without_results() -> None:
     text = await said_to(request("hi", purpose="finalizer", tools=()))
     assert text == "There is no result to write from."
