@@ -17,6 +17,7 @@ from typing import Any, Literal, Self
 
 from agrun_host.durable.drive import Drive
 from agrun_host.durable.engine import Engine, workflow_id
+from agrun_host.durable.failing import fail
 from agrun_host.durable.fleet import Fleet
 from agrun_host.durable.journal import DbosJournal, WorkflowJournal
 from agrun_host.durable.places import Places
@@ -166,7 +167,7 @@ class DurableRuns:
             raise StateInvalid(f"run {run_id!r} is in progress ({row.status}); it waits for no decision")
         state = load_state(await self._places.runs.state(run_id))
         resolutions = check_answers(state, answers, self.runtime.clock.now())
-        if row.status not in ("blocked", "continuation", "failed") or state.status == "running":
+        if not _goes_on(row) or state.status == "running":
             raise StateInvalid(f"resume: run {run_id!r} is over ({row.status})", hint="Start a new run.")
         check_resumable(state)
         extend_budgets(state, added, priced=self.runtime.has_price)
@@ -212,30 +213,54 @@ class DurableRuns:
             raise asyncio.CancelledError
         self._tasks.add(task)
         try:
-            await WorkflowJournal.begin(workflow_id(run_id, number), lost=task.cancel)
             wait = _AGAIN_FIRST_S
-            while not await self._drive(run_id, number):
+            while not await self._drive(run_id, number, task):
                 await asyncio.sleep(wait)
                 wait = min(wait * 2, _AGAIN_MOST_S)
         finally:
             self._tasks.discard(task)
 
-    async def _drive(self, run_id: str, number: int) -> bool:
+    async def _drive(self, run_id: str, number: int, task: asyncio.Task[Any]) -> bool:
         """Drives the run to its next end. False: the database went away, and it is to be driven again.
 
         An error must not get out to DBOS, which would count the workflow as over: the run would go on nowhere. As after
         a crash the run takes the same path again, with its finished calls from the journal.
         """
         drive = self._drives.setdefault(run_id, Drive(self.runtime, self._places, run_id, number))
+        faults: list[Exception] = []
+
+        def lost(fault: Exception | None) -> None:
+            if fault is not None:
+                faults.append(fault)
+            task.cancel()
+
         try:
+            await WorkflowJournal.begin(workflow_id(run_id, number), lost)
             await drive()
+            return True
         except DatabaseUnavailable:
             _log.warning("run %s: the database is away; it is driven again when it is back", run_id)
             return False
+        except asyncio.CancelledError:
+            if not faults or self._closing:  # somebody else executes the workflow, or the next process does
+                raise
+            task.uncancel()
+            _log.error("run %s: a call could not be recorded; the run ends as failed", run_id, exc_info=faults[0])
+        except Exception:
+            _log.exception("run %s: driving it failed; it ends as failed", run_id)
         finally:
             if self._drives.get(run_id) is drive:
                 del self._drives[run_id]
             drive.moves.set()
+        return await self._fail(run_id, number)
+
+    async def _fail(self, run_id: str, number: int) -> bool:
+        """False: not even that was kept, and the run is to be driven again."""
+        try:
+            await fail(self._places, run_id, number)
+        except Exception:
+            _log.exception("run %s: its failure could not be kept", run_id)
+            return False
         return True
 
     async def _look_again(self) -> None:
@@ -256,6 +281,13 @@ class DurableRuns:
         for row in await self._places.runs.queued(since):
             if row.id not in self._drives and not await self._engine.knows(row.id, row.drive):
                 await self._set_in_motion(row.id, row.drive)
+
+
+def _goes_on(row: RunRow) -> bool:
+    """May anybody go on with it? Of a failure that is for good, the state before its last drive is still there."""
+    if row.status == "failed":
+        return bool(((row.result or {}).get("error") or {}).get("retryable"))
+    return row.status in ("blocked", "continuation")
 
 
 def _view(row: RunRow) -> RunView:

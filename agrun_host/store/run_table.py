@@ -99,10 +99,18 @@ class RunTable:
             return row, await self._state(connection, run_id)
 
     async def end(
-        self, run_id: str, drive: int, status: str, result: Mapping[str, Any], state: Mapping[str, Any] | None, seq: int
+        self,
+        run_id: str,
+        drive: int,
+        status: str,
+        result: Mapping[str, Any],
+        state: Mapping[str, Any] | None,
+        seq: int,
+        *,
+        last: Mapping[str, Any] | None = None,
     ) -> bool:
-        """The drive's end: status and result, and the state that a decision goes on from (None: nobody goes on).
-        False: it was ended before."""
+        """The drive's end: status and result, and the state that a decision goes on from (None: nobody goes on); `last`
+        is an event that is kept with it. False: it was ended before."""
         runs = tables.runs
         values = {"status": status, "result": json.dumps(result), "reserved": seq, "changed_at": time.time()}
         async with self._database.transaction() as connection:
@@ -115,6 +123,9 @@ class RunTable:
                 return False
             if state is not None:
                 await self._put_state(connection, run_id, state)
+            if last is not None:
+                event = {"run_id": run_id, "seq": last["seq"], "event": json.dumps(last)}
+                await connection.execute(sa.insert(tables.events).values(event))
             return True
 
     async def decide(self, row: RunRow, approval_ids: Iterable[str], decisions: Mapping[str, Any]) -> RunRow:
