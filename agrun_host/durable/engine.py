@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from dbos import DBOS, DBOSConfig, Queue, SetWorkflowID
@@ -22,6 +23,8 @@ __all__ = ["Engine"]
 JOURNAL_VERSION = "agrun-journal-1"
 #: how often the shared queue is looked at for drives that another process had no room for
 _POLL_S = 0.2
+#: ids of one query: SQLite takes 32,766 parameters at most
+_AT_ONCE = 10_000
 _NAME = "agrun"
 
 Execute = Callable[[str, int], Awaitable[None]]
@@ -53,13 +56,14 @@ class Engine:
         }
         self._limit = limit
         self._queue: Queue | None = None
+        self._is_open = False
 
     async def open(self, execute: Execute) -> None:
-        """Launches DBOS; drives of this executor that had not ended are executed again."""
+        """Launches DBOS; drives of this executor that had not ended are executed again. Close it where it fails, too."""
         global _execute
         if _execute is not None:
             raise RuntimeError("another engine is open in this process")
-        _execute = execute
+        _execute, self._is_open = execute, True
         DBOS(config=self._config)
         DBOS.launch()
         self._queue = await DBOS.register_queue_async(
@@ -69,7 +73,9 @@ class Engine:
     async def close(self) -> None:
         """Ends DBOS. What was being executed stays unfinished in the database, for whoever goes on with it."""
         global _execute
-        _execute = None
+        if not self._is_open:
+            return
+        _execute, self._is_open = None, False
         await asyncio.to_thread(DBOS.destroy)
 
     async def start(self, run_id: str, number: int, *, here: bool) -> None:
@@ -88,14 +94,31 @@ class Engine:
         # In a context of its own: a workflow must not be the child of one that happens to be executed.
         await asyncio.create_task(started(), context=contextvars.Context())
 
-    async def knows(self, run_id: str, number: int) -> bool:
-        """Was this drive started?"""
-        return await DBOS.get_workflow_status_async(workflow_id(run_id, number)) is not None
+    async def started(self, drives: Iterable[tuple[str, int]]) -> set[tuple[str, int]]:
+        """Which of these drives (run and number) were started."""
+        asked = {workflow_id(run_id, number): (run_id, number) for run_id, number in drives}
+        known: set[tuple[str, int]] = set()
+        for ids in _batched(asked, _AT_ONCE):
+            found = await DBOS.list_workflows_async(workflow_ids=list(ids), load_input=False, load_output=False)
+            known |= {asked[workflow.workflow_id] for workflow in found}
+        return known
+
+    async def forget(self, run_id: str, drives: int) -> None:
+        """Deletes what is recorded of a run's drives, up to this number; none of them may be being executed."""
+        ids = [workflow_id(run_id, number) for number in range(1, drives + 1)]
+        for some in _batched(ids, _AT_ONCE):
+            await DBOS.delete_workflows_async(list(some))
 
     async def take_over(self, executor_id: str) -> int:
         """Goes on with what an executor that is dead had not ended; how many drives that were."""
         taken: list[Any] = await asyncio.to_thread(DBOS._recover_pending_workflows, [executor_id])
         return len(taken)
+
+
+def _batched(ids: Iterable[str], size: int) -> Iterator[tuple[str, ...]]:
+    rest = iter(ids)
+    while some := tuple(islice(rest, size)):
+        yield some
 
 
 def workflow_id(run_id: str, number: int) -> str:

@@ -78,6 +78,7 @@ class DurableRuns:
         """Opens the database and goes on with the runs that this process (or, on SQLite, the last one) left unfinished.
         Raises ConfigInvalid and DatabaseUnavailable."""
         database = await Database.open(database_url)
+        runs = None
         try:
             shared = database.is_shared
             name = executor_id or (f"{socket.gethostname()}-{os.getpid()}-{os.urandom(4).hex()}" if shared else "agrun")
@@ -94,7 +95,7 @@ class DurableRuns:
             runs._watch = asyncio.create_task(runs._look_again())
             return runs
         except BaseException:
-            await database.close()
+            await (database if runs is None else runs).close()
             raise
 
     async def close(self) -> None:
@@ -190,6 +191,15 @@ class DurableRuns:
                 drive.stop(how)
         return await self.view(run_id)
 
+    async def delete(self, run_id: str) -> None:
+        """Deletes a run that is over, or that waits for somebody, and all that is recorded of it; its answered approvals
+        stay used. Raises NoSuchRun, and StateInvalid for one in progress."""
+        row = await self._row(run_id)
+        if not row.is_over:
+            raise StateInvalid(f"run {run_id!r} is in progress ({row.status})", hint="Stop it first.")
+        await self._engine.forget(run_id, row.drive)
+        await self._places.runs.delete(row)
+
     async def _row(self, run_id: str) -> RunRow:
         row = await self._places.runs.get(run_id)
         if row is None:
@@ -278,9 +288,13 @@ class DurableRuns:
     async def _look(self, since: float) -> None:
         """Takes over from the dead, and starts what was asked for by a process that died before it had started it."""
         await self._fleet.bury(self._engine.take_over)
-        for row in await self._places.runs.queued(since):
-            if row.id not in self._drives and not await self._engine.knows(row.id, row.drive):
-                await self._set_in_motion(row.id, row.drive)
+        queued = [drive for drive in await self._places.runs.queued(since) if drive[0] not in self._drives]
+        if not queued:
+            return
+        started = await self._engine.started(queued)
+        for run_id, number in queued:
+            if (run_id, number) not in started:
+                await self._set_in_motion(run_id, number)
 
 
 def _goes_on(row: RunRow) -> bool:

@@ -76,13 +76,13 @@ class RunTable:
         async with self._database.transaction() as connection:
             return [_row(found) for found in await connection.execute(query)]
 
-    async def queued(self, for_seconds: float) -> list[RunRow]:
-        """Runs that have been waiting for so long to be begun, the oldest first."""
+    async def queued(self, for_seconds: float) -> list[tuple[str, int]]:
+        """Runs, and the number of the drive, that have been waiting for so long to be begun, the oldest first."""
         runs = tables.runs
-        query = _SELECT.where(runs.c.status == "queued", runs.c.changed_at <= time.time() - for_seconds)
-        query = query.order_by(runs.c.created_at)
+        query = sa.select(runs.c.id, runs.c.drive).order_by(runs.c.created_at)
+        query = query.where(runs.c.status == "queued", runs.c.changed_at <= time.time() - for_seconds)
         async with self._database.transaction() as connection:
-            return [_row(found) for found in await connection.execute(query)]
+            return [(run_id, drive) for run_id, drive in await connection.execute(query)]
 
     async def begin(self, run_id: str, drive: int) -> tuple[RunRow, dict[str, Any]] | None:
         """Marks the drive as running; gives the row and the state it begins from. None: that drive is over."""
@@ -153,7 +153,7 @@ class RunTable:
                 )
             )
             if not changed.rowcount:
-                raise StateConflict(f"run {row.id!r} was moved on by somebody else", hint="Look at it again.")
+                raise _moved_on(row)
             return _row((await connection.execute(_SELECT.where(runs.c.id == row.id))).one())
 
     async def is_used(self, approval_id: str) -> bool:
@@ -187,12 +187,16 @@ class RunTable:
         async with self._database.transaction() as connection:
             return await self._state(connection, run_id)
 
-    async def delete(self, run_id: str) -> None:
-        """The run with its events and its state; its answered approvals stay used."""
+    async def delete(self, row: RunRow) -> None:
+        """The run with its events and its state; its answered approvals stay used. Raises StateConflict where somebody
+        has moved it on."""
+        runs = tables.runs
         async with self._database.transaction() as connection:
-            await connection.execute(sa.delete(tables.events).where(tables.events.c.run_id == run_id))
-            await connection.execute(sa.delete(tables.states).where(tables.states.c.run_id == run_id))
-            await connection.execute(sa.delete(tables.runs).where(tables.runs.c.id == run_id))
+            gone = await connection.execute(sa.delete(runs).where(runs.c.id == row.id, runs.c.revision == row.revision))
+            if not gone.rowcount:
+                raise _moved_on(row)
+            await connection.execute(sa.delete(tables.events).where(tables.events.c.run_id == row.id))
+            await connection.execute(sa.delete(tables.states).where(tables.states.c.run_id == row.id))
 
     async def _state(self, connection: AsyncConnection, run_id: str) -> dict[str, Any]:
         query = sa.select(tables.states.c.state).where(tables.states.c.run_id == run_id)
@@ -206,6 +210,10 @@ class RunTable:
 
 
 _SELECT = sa.select(*(tables.runs.c[name] for name in RunRow._fields))
+
+
+def _moved_on(row: RunRow) -> StateConflict:
+    return StateConflict(f"run {row.id!r} was moved on by somebody else", hint="Look at it again.")
 
 
 def _row(found: Any) -> RunRow:
