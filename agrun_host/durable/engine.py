@@ -59,7 +59,7 @@ class Engine:
         self._is_open = False
 
     async def open(self, execute: Execute) -> None:
-        """Launches DBOS; drives of this executor that had not ended are executed again. Close it where it fails, too."""
+        """Launches DBOS; what this executor had not ended is executed again. To be closed where it fails."""
         global _execute
         if _execute is not None:
             raise RuntimeError("another engine is open in this process")

@@ -21,7 +21,7 @@ from agrun_host.durable.failing import fail
 from agrun_host.durable.fleet import Fleet
 from agrun_host.durable.journal import DbosJournal, WorkflowJournal
 from agrun_host.durable.places import Places
-from agrun_host.runs import NoSuchRun, RunView
+from agrun_host.runs import NoSuchRun, RunIdTaken, RunView, digest_of
 from agrun_host.store.database import Database, DatabaseUnavailable
 from agrun_host.store.run_table import RunRow
 from agrun_wasm.contracts.errors import ApprovalInvalid, StateConflict, StateInvalid
@@ -124,11 +124,14 @@ class DurableRuns:
         self, asked: Mapping[str, Any], *, session: str | None = None, run_id: str | None = None
     ) -> RunView:
         """As Runs.start says."""
-        state = self.runtime.first_state(read_input(asked), session, run_id)
-        added = await self._places.runs.add(state.run_id, session, save_state(state))
-        if added:
+        given = read_input(asked)
+        state, digest = self.runtime.first_state(given, session, run_id), digest_of(given, session)
+        if await self._places.runs.add(state.run_id, session, save_state(state), digest):
             await self._set_in_motion(state.run_id, 1)
-        return await self.view(state.run_id)
+        row = await self._row(state.run_id)
+        if row.asked not in (None, digest):  # None: from before digests were kept
+            raise RunIdTaken(row.id)
+        return _view(row)
 
     async def view(self, run_id: str) -> RunView:
         return _view(await self._row(run_id))
@@ -192,8 +195,8 @@ class DurableRuns:
         return await self.view(run_id)
 
     async def delete(self, run_id: str) -> None:
-        """Deletes a run that is over, or that waits for somebody, and all that is recorded of it; its answered approvals
-        stay used. Raises NoSuchRun, and StateInvalid for one in progress."""
+        """Deletes a run that is over, or that waits for somebody, and all that is recorded of it; its answered
+        approvals stay used. Raises NoSuchRun, and StateInvalid for one in progress."""
         row = await self._row(run_id)
         if not row.is_over:
             raise StateInvalid(f"run {run_id!r} is in progress ({row.status})", hint="Stop it first.")

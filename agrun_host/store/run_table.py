@@ -37,6 +37,7 @@ class RunRow(NamedTuple):
     reserved: int
     revision: int
     created_at: float
+    asked: str | None
 
     @property
     def is_over(self) -> bool:
@@ -50,10 +51,11 @@ class RunTable:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def add(self, run_id: str, session_id: str | None, state: Mapping[str, Any]) -> bool:
+    async def add(self, run_id: str, session_id: str | None, state: Mapping[str, Any], asked: str) -> bool:
         """A new run, queued, with the state it begins from. False: there is one of this id, and nothing was changed."""
         now = time.time()
-        row = {"id": run_id, "session_id": session_id, "status": "queued", "created_at": now, "changed_at": now}
+        row = {"id": run_id, "session_id": session_id, "status": "queued", "asked": asked}
+        row |= {"created_at": now, "changed_at": now}
         async with self._database.transaction() as connection:
             added = await connection.execute(
                 self._database.insert(tables.runs).values(row).on_conflict_do_nothing(index_elements=["id"])

@@ -11,7 +11,7 @@ __all__ = ["approvals", "events", "executors", "metadata", "runs", "sessions", "
 metadata = sa.MetaData()
 
 #: one row a run. `drive` counts how often it was set in motion; `revision` rises with each change (compare and set);
-#: `reserved` is above every event number that anybody may have seen
+#: `reserved` is above every event number that anybody may have seen; `asked` is a digest of what the run was asked for
 runs = sa.Table(
     "agrun_runs",
     metadata,
@@ -26,6 +26,7 @@ runs = sa.Table(
     sa.Column("revision", sa.Integer, nullable=False, default=1),
     sa.Column("created_at", sa.Float, nullable=False),
     sa.Column("changed_at", sa.Float, nullable=False),
+    sa.Column("asked", sa.String(64)),
 )
 #: the state from which a run's drive begins
 states = sa.Table(

@@ -1,4 +1,4 @@
-"""What is kept, and for how long: deleted runs leave nothing, an opening that fails holds nothing, the lost are found."""
+"""What is kept: deleted runs leave nothing, an opening that fails holds nothing, runs nobody started are found."""
 
 from __future__ import annotations
 

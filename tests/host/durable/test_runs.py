@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agrun_host.durable.runs import DurableRuns
-from agrun_host.runs import NoSuchRun, RunView
+from agrun_host.runs import NoSuchRun, RunIdTaken, RunView
 from agrun_wasm import Action, ApprovalInvalid, ConfigInvalid, Runtime, StateInvalid
 from tests.host.postgres import Postgres
 
@@ -77,6 +77,9 @@ async def test_a_run_is_asked_for_once_and_read_by_many(database_url: str) -> No
     async with await DurableRuns.open(model.runtime, database_url) as runs:
         asked = await asyncio.gather(*(runs.start({"prompt": "hello"}, run_id="mine") for _ in range(3)))
         assert {view.run_id for view in asked} == {"mine"}
+        for other, session in (({"prompt": "other"}, None), ({"prompt": "hello"}, "s")):
+            with pytest.raises(RunIdTaken):
+                await runs.start(other, run_id="mine", session=session)
 
         async def read() -> list[Any]:
             return [event async for event in runs.events("mine")]
