@@ -69,7 +69,7 @@ def openapi(*, token: bool) -> dict[str, Any]:
             "/v1/runs/{run_id}/events": {
                 "get": _operation(
                     "readEvents",
-                    "Its steps and deltas as they come, last its result; a run that is over is told at once.",
+                    "Its steps and deltas as they come, last its result; without one, come back with Last-Event-ID.",
                     {"200": {"description": "Server-sent events: run, step, delta, result.", "content": events}},
                     parameters=[_RUN_ID, _LAST, _AFTER],
                 )

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 from tests.browser.serving import ROOT
@@ -49,7 +49,7 @@ class Process:
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1])
 
-    def __enter__(self) -> Process:
+    def __enter__(self) -> Self:
         self.start()
         return self
 

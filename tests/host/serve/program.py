@@ -39,8 +39,9 @@ class Program:
         words = request.messages[-1].text.split()
         if words[:1] == ["say"]:
             for _ in range(int(words[1])):
-                yield {"type": "text-delta", "text": "x" * 1023 + " "}
+                yield {"type": "reasoning-delta", "text": "x" * 1023 + " "}
                 await asyncio.sleep(0)
+            yield {"type": "text-delta", "text": "said"}
         elif said < ACTIONS:
             yield {"type": "tool-call", "id": f"c{said}", "name": "note", "args": {"n": said}}
             yield {"type": "finished", "reason": "tool_calls"}

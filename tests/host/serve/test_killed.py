@@ -17,7 +17,7 @@ from tests.host.serve.program import ACTIONS
 SIZES = {"sqlite": (30, (40, 80)), "postgresql": (8, (12,))}
 
 
-async def _begun(folder: Path, count: int) -> None:
+async def begun(folder: Path, count: int) -> None:
     async with asyncio.timeout(60):
         while len(lines(folder / "calls")) < count:  # noqa: ASYNC110 (another process writes it)
             await asyncio.sleep(0.005)
@@ -33,7 +33,7 @@ async def test_a_server_killed_again_and_again_loses_nothing(
         clients = [Client(server, f"key-{number}") for number in range(count)]
         reading = asyncio.gather(*(client.follow() for client in clients))
         for least in kills:
-            await _begun(tmp_path, least + chance.randrange(count // 2))
+            await begun(tmp_path, least + chance.randrange(count // 2))
             await asyncio.sleep(chance.random() * 0.3)
             await asyncio.to_thread(server.end)
             counted.append((Counter(lines(tmp_path / "calls")), recorded(database_url)))
