@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from agrun_host.store import tables
 from agrun_host.store.database import Database
-from agrun_wasm.contracts.errors import ApprovalInvalid, StateConflict
+from agrun_wasm.contracts.errors import ApprovalInvalid, ConfigInvalid, StateConflict
 
 __all__ = ["RunRow", "RunTable"]
 
@@ -52,9 +52,15 @@ class RunTable:
         self._database = database
 
     async def add(self, run_id: str, session_id: str | None, state: Mapping[str, Any], asked: str) -> bool:
-        """A new run, queued, with the state it begins from. False: there is one of this id, and nothing was changed."""
+        """A new run, queued, with the state it begins from. False: there is one of this id, and nothing was changed.
+        Raises ConfigInvalid for ids that no database keeps."""
+        for given in (run_id, session_id):
+            if given is not None and not tables.is_id(given):
+                raise ConfigInvalid(
+                    f"{given[:40]!r} is no id of a run or session", hint="Take 1 to 200 characters, none of them NUL."
+                )
         now = time.time()
-        row = {"id": run_id, "session_id": session_id, "status": "queued", "asked": asked}
+        row: dict[str, Any] = {"id": run_id, "session_id": session_id, "status": "queued", "asked": asked}
         row |= {"created_at": now, "changed_at": now}
         async with self._database.transaction() as connection:
             added = await connection.execute(
@@ -66,6 +72,8 @@ class RunTable:
         return True
 
     async def get(self, run_id: str) -> RunRow | None:
+        if not tables.is_id(run_id):
+            return None
         async with self._database.transaction() as connection:
             found = (await connection.execute(_SELECT.where(tables.runs.c.id == run_id))).first()
         return None if found is None else _row(found)
@@ -160,6 +168,8 @@ class RunTable:
 
     async def is_used(self, approval_id: str) -> bool:
         """Was this approval answered?"""
+        if not tables.is_id(approval_id, tables.APPROVAL_MOST):
+            return False
         query = sa.select(tables.approvals.c.id).where(tables.approvals.c.id == approval_id)
         async with self._database.transaction() as connection:
             return (await connection.execute(query)).first() is not None

@@ -6,7 +6,11 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-__all__ = ["approvals", "events", "executors", "metadata", "runs", "sessions", "states"]
+from agrun_wasm.text.strict_json import without_surrogates
+
+__all__ = ["APPROVAL_MOST", "approvals", "events", "executors", "is_id", "metadata", "runs", "sessions", "states"]
+
+ID_MOST, APPROVAL_MOST = 200, 300
 
 metadata = sa.MetaData()
 
@@ -15,8 +19,8 @@ metadata = sa.MetaData()
 runs = sa.Table(
     "agrun_runs",
     metadata,
-    sa.Column("id", sa.String(200), primary_key=True),
-    sa.Column("session_id", sa.String(200), index=True),
+    sa.Column("id", sa.String(ID_MOST), primary_key=True),
+    sa.Column("session_id", sa.String(ID_MOST), index=True),
     sa.Column("status", sa.String(20), nullable=False, index=True),
     sa.Column("drive", sa.Integer, nullable=False, default=1),
     sa.Column("decisions", sa.Text),
@@ -32,14 +36,14 @@ runs = sa.Table(
 states = sa.Table(
     "agrun_states",
     metadata,
-    sa.Column("run_id", sa.String(200), primary_key=True),
+    sa.Column("run_id", sa.String(ID_MOST), primary_key=True),
     sa.Column("state", sa.Text, nullable=False),
     sa.Column("revision", sa.Integer, nullable=False, default=1),
 )
 events = sa.Table(
     "agrun_events",
     metadata,
-    sa.Column("run_id", sa.String(200), primary_key=True),
+    sa.Column("run_id", sa.String(ID_MOST), primary_key=True),
     sa.Column("seq", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("event", sa.Text, nullable=False),
 )
@@ -47,17 +51,22 @@ events = sa.Table(
 sessions = sa.Table(
     "agrun_sessions",
     metadata,
-    sa.Column("id", sa.String(200), primary_key=True),
+    sa.Column("id", sa.String(ID_MOST), primary_key=True),
     sa.Column("history", sa.Text, nullable=False, default="[]"),
-    sa.Column("holder", sa.String(200)),
+    sa.Column("holder", sa.String(ID_MOST)),
     sa.Column("revision", sa.Integer, nullable=False, default=1),
 )
 #: approvals that were answered: each counts once
 approvals = sa.Table(
     "agrun_approvals",
     metadata,
-    sa.Column("id", sa.String(300), primary_key=True),
-    sa.Column("run_id", sa.String(200), nullable=False, index=True),
+    sa.Column("id", sa.String(APPROVAL_MOST), primary_key=True),
+    sa.Column("run_id", sa.String(ID_MOST), nullable=False, index=True),
 )
 #: processes that drive runs; one that lives holds a lock of its name
-executors = sa.Table("agrun_executors", metadata, sa.Column("id", sa.String(200), primary_key=True))
+executors = sa.Table("agrun_executors", metadata, sa.Column("id", sa.String(ID_MOST), primary_key=True))
+
+
+def is_id(text: str, most: int = ID_MOST) -> bool:
+    """Can it stand in a column of ids, of either database? Nothing has an id that cannot."""
+    return 0 < len(text) <= most and "\0" not in text and without_surrogates(text) == text
