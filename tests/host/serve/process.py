@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
-import subprocess
-import sys
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-from tests.browser.serving import ROOT
+from tests.host.zygote import Forked, Zygote
 
 Event = dict[str, Any]
 
@@ -20,33 +19,33 @@ Event = dict[str, Any]
 class Process:
     """The server; a killed one is started again on the same port."""
 
-    def __init__(self, url: str, folder: Path, *, pause: float = 0.0, **settings: Any) -> None:
+    def __init__(self, zygote: Zygote, url: str, folder: Path, *, pause: float = 0.0, **settings: Any) -> None:
+        self._zygote = zygote
         self._told = {"url": url, "folder": str(folder), "pause": pause, "settings": settings}
         self._folder = folder
         self.port = 0
-        self.process: subprocess.Popen[str] | None = None
+        self._process: Forked | None = None
 
     def start(self) -> None:
         self._told["settings"]["port"] = self.port
-        command = [sys.executable, "-m", "tests.host.serve.program", json.dumps(self._told)]
-        with (self._folder / "log").open("a") as log:
-            self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=log, text=True)
-        assert self.process.stdout is not None
-        address = self.process.stdout.readline()
-        assert address, (self._folder / "log").read_text()[-3_000:]
-        self.port = urlsplit(address.strip()).port or 0
+        log = self._folder / "log"
+        said = len(log.read_text()) if log.exists() else 0
+        self._process = self._zygote.run("tests.host.serve.program", self._told, log)
+        end = time.monotonic() + 30
+        while "\n" not in (address := log.read_text()[said:] if log.exists() else ""):
+            assert time.monotonic() < end, address
+            time.sleep(0.02)
+        self.port = urlsplit(address.splitlines()[0]).port or 0
+        assert self.port, address
 
-    def end(self, how: signal.Signals = signal.SIGKILL, seconds: float = 30) -> int:
-        assert self.process is not None
-        self.process.send_signal(how)
-        code = self.process.wait(seconds)
-        if self.process.stdout is not None:
-            self.process.stdout.close()
-        return code
+    def end(self, how: signal.Signals = signal.SIGKILL) -> int:
+        assert self._process is not None
+        self._process.send(how)
+        return self._process.wait()
 
     def resident_kb(self) -> int:
-        assert self.process is not None
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        assert self._process is not None
+        status = Path(f"/proc/{self._process.pid}/status").read_text()
         return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1])
 
     def __enter__(self) -> Self:
@@ -54,7 +53,7 @@ class Process:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.process is not None and self.process.poll() is None:
+        if self._process is not None:
             self.end()
 
 

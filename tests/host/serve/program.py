@@ -1,4 +1,4 @@
-"""A server of durable runs in a process of its own, to be killed: `python -m tests.host.serve.program '{...}'`.
+"""A server of durable runs in a process of its own, for tests that kill it (tests/host/zygote.py starts it).
 
 Runs have five cycles, four of them with an action, which writes its key to a file before it begins. A prompt "say N"
 is answered at once, with N pieces of a kilobyte. The model answers by what it is shown alone.
@@ -7,8 +7,6 @@ is answered at once, with N pieces of a kilobyte. The model answers by what it i
 from __future__ import annotations
 
 import asyncio
-import json
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -76,7 +74,3 @@ def main(told: dict[str, Any]) -> None:
 
     settings = ServeSettings(**{"port": 0, **told.get("settings", {})})
     serve(create_app(settings, opened), settings, lambda address: print(address, flush=True))
-
-
-if __name__ == "__main__":
-    main(json.loads(sys.argv[1]))

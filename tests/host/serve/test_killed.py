@@ -12,6 +12,7 @@ import pytest
 from tests.host.durable.test_killed import lines, recorded
 from tests.host.serve.process import Client, Process
 from tests.host.serve.program import ACTIONS
+from tests.host.zygote import Zygote
 
 #: database -> runs, and how many calls have begun when it is killed
 SIZES = {"sqlite": (30, (40, 80)), "postgresql": (8, (12,))}
@@ -24,12 +25,12 @@ async def begun(folder: Path, count: int) -> None:
 
 
 async def test_a_server_killed_again_and_again_loses_nothing(
-    database_url: str, tmp_path: Path, request: pytest.FixtureRequest
+    database_url: str, tmp_path: Path, zygote: Zygote, request: pytest.FixtureRequest
 ) -> None:
     count, kills = SIZES[database_url.partition(":")[0]]
     chance = random.Random(request.node.name)
     counted: list[tuple[Counter[str], set[str]]] = []
-    with Process(database_url, tmp_path, pause=0.15) as server:
+    with Process(zygote, database_url, tmp_path, pause=0.15) as server:
         clients = [Client(server, f"key-{number}") for number in range(count)]
         reading = asyncio.gather(*(client.follow() for client in clients))
         for least in kills:

@@ -11,6 +11,7 @@ from pathlib import Path
 from tests.host.durable.test_killed import lines
 from tests.host.serve.process import Client, Process
 from tests.host.serve.test_killed import begun
+from tests.host.zygote import Zygote
 
 #: kilobytes of one answer, and how many readers take nothing of it
 SIZE, IDLE = 4_000, 20
@@ -20,8 +21,10 @@ def url_in(folder: Path) -> str:
     return f"sqlite:///{folder / 'test.db'}"
 
 
-async def test_a_server_told_to_end_ends_its_streams_and_goes_on_in_the_next_one(tmp_path: Path) -> None:
-    with Process(url_in(tmp_path), tmp_path, pause=0.4) as server:
+async def test_a_server_told_to_end_ends_its_streams_and_goes_on_in_the_next_one(
+    tmp_path: Path, zygote: Zygote
+) -> None:
+    with Process(zygote, url_in(tmp_path), tmp_path, pause=0.4) as server:
         clients = [Client(server, f"key-{number}") for number in range(6)]
         reading = [asyncio.create_task(client.follow()) for client in clients]
         await begun(tmp_path, 6)
@@ -51,9 +54,9 @@ def idle_reader(server: Process, run_id: str) -> socket.socket:
     return line
 
 
-async def test_readers_who_take_nothing_cost_little_and_can_come_back(tmp_path: Path) -> None:
+async def test_readers_who_take_nothing_cost_little_and_can_come_back(tmp_path: Path, zygote: Zygote) -> None:
     settings = {"events_waiting": 100, "lag_seconds": 1.0, "send_seconds": 2.0}
-    with Process(url_in(tmp_path), tmp_path, **settings) as server:
+    with Process(zygote, url_in(tmp_path), tmp_path, **settings) as server:
 
         async def take(key: str, idle: int) -> tuple[float, list[socket.socket], Client]:
             """How long a reader takes for the whole answer beside the idle ones."""
