@@ -23,6 +23,8 @@ __all__ = ["Engine"]
 JOURNAL_VERSION = "agrun-journal-1"
 #: how often the shared queue is looked at for drives that another process had no room for
 _POLL_S = 0.2
+#: how often DBOS looks for messages, of which there are none; its end waits for that look
+LISTEN_S = 1.0
 #: ids of one query: SQLite takes 32,766 parameters at most
 _AT_ONCE = 10_000
 _NAME = "agrun"
@@ -52,7 +54,7 @@ class Engine:
             "serializer": JsonSerializer(),
             "log_level": "CRITICAL",
             "enable_otlp": False,
-            "notification_listener_polling_interval_sec": 1.0,
+            "notification_listener_polling_interval_sec": LISTEN_S,
         }
         self._limit = limit
         self._queue: Queue | None = None

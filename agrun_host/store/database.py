@@ -155,6 +155,13 @@ class Database:
 def _set_up_sqlite(engine: AsyncEngine) -> None:
     @sa.event.listens_for(engine.sync_engine, "connect")
     def connected(connection: Any, _record: Any) -> None:
+        try:
+            prepare(connection)
+        except BaseException:  # the pool has not seen it yet, and its thread would stay
+            connection.close()
+            raise
+
+    def prepare(connection: Any) -> None:
         connection.isolation_level = None  # so that BEGIN is ours
         cursor = connection.cursor()
         cursor.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")

@@ -56,9 +56,7 @@ class RunTable:
         Raises ConfigInvalid for ids that no database keeps."""
         for given in (run_id, session_id):
             if given is not None and not tables.is_id(given):
-                raise ConfigInvalid(
-                    f"{given[:40]!r} is no id of a run or session", hint="Take 1 to 200 characters, none of them NUL."
-                )
+                raise ConfigInvalid(f"{given[:40]!r} is no id of a run or session", hint=tables.ID_HINT)
         now = time.time()
         row: dict[str, Any] = {"id": run_id, "session_id": session_id, "status": "queued", "asked": asked}
         row |= {"created_at": now, "changed_at": now}

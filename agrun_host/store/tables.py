@@ -8,9 +8,22 @@ import sqlalchemy as sa
 
 from agrun_wasm.text.strict_json import without_surrogates
 
-__all__ = ["APPROVAL_MOST", "approvals", "events", "executors", "is_id", "metadata", "runs", "sessions", "states"]
+__all__ = [
+    "APPROVAL_MOST",
+    "ID_HINT",
+    "approvals",
+    "entries",
+    "events",
+    "executors",
+    "is_id",
+    "metadata",
+    "runs",
+    "sessions",
+    "states",
+]
 
 ID_MOST, APPROVAL_MOST = 200, 300
+ID_HINT = f"Take 1 to {ID_MOST} characters, none of them NUL."
 
 metadata = sa.MetaData()
 
@@ -39,6 +52,14 @@ states = sa.Table(
     sa.Column("run_id", sa.String(ID_MOST), primary_key=True),
     sa.Column("state", sa.Text, nullable=False),
     sa.Column("revision", sa.Integer, nullable=False, default=1),
+)
+#: what was added to such a state's journal since it was saved whole, in order
+entries = sa.Table(
+    "agrun_entries",
+    metadata,
+    sa.Column("run_id", sa.String(ID_MOST), primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("entry", sa.Text, nullable=False),
 )
 events = sa.Table(
     "agrun_events",

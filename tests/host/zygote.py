@@ -15,6 +15,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+from agrun_host.durable import engine
 from tests.browser.serving import ROOT
 
 PROGRAMS = ("tests.host.durable.program", "tests.host.serve.program")
@@ -78,6 +79,7 @@ def _run(main: Any, told: dict[str, Any], log: str) -> None:
     null = os.open(os.devnull, os.O_RDONLY)
     for here, there in ((null, 0), (out, 1), (out, 2)):
         os.dup2(here, there)
+    engine.LISTEN_S = 0.05  # its end waits for as long
     code = 1
     try:
         main(told)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import sqlite3
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -50,6 +52,9 @@ async def refusal(path: Path) -> DatabaseUnavailable:
     with pytest.raises(DatabaseUnavailable) as refused:
         async with await Database.open(url(path)) as database:
             await RunTable(database).add("new", None, {}, "")
+    async with asyncio.timeout(10):  # aiosqlite does not wait for the thread of a connection that was none
+        while any("_connection_worker_thread" in thread.name for thread in threading.enumerate()):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
     return refused.value
 
 
