@@ -81,11 +81,19 @@ async def test_a_run_is_asked_for_once_and_read_by_many(database_url: str) -> No
             with pytest.raises(RunIdTaken):
                 await runs.start(other, run_id="mine", session=session)
 
+        there = asyncio.Semaphore(0)
+
         async def read() -> list[Any]:
-            return [event async for event in runs.events("mine")]
+            events = []
+            async for event in runs.events("mine"):
+                events.append(event)
+                if event["type"] == "text-delta":
+                    there.release()
+            return events
 
         readers = [asyncio.create_task(read()) for _ in range(3)]
-        await model.was_asked()
+        for _ in readers:  # one that came later would not see the deltas of a step that is over
+            await there.acquire()
         model.hold.set()
         read_along = await asyncio.gather(*readers)
         assert len(model.asked) == 1
