@@ -12,7 +12,7 @@ from contextlib import aclosing
 from types import TracebackType
 from typing import Any, Literal, Self
 
-from agrun_host.runs import NoSuchRun, RunView
+from agrun_host.runs import NoSuchRun, RunIdTaken, RunView, digest_of
 from agrun_wasm.contracts.errors import AgrunError, ApprovalInvalid, ErrorInfo, StateInvalid
 from agrun_wasm.contracts.result import RunResult, Usage
 from agrun_wasm.loop.waiting import StopHow
@@ -54,11 +54,14 @@ class LocalRuns:
         self, asked: Mapping[str, Any], *, session: str | None = None, run_id: str | None = None
     ) -> RunView:
         """As Runs.start says. A run whose session has another one in progress is "queued"."""
-        if run_id is not None and run_id in self._runs:
-            return self._runs[run_id].view()
         given = read_input(asked)
+        digest = digest_of(given, session)
+        if run_id is not None and (found := self._runs.get(run_id)) is not None:
+            if found.digest != digest:
+                raise RunIdTaken(run_id)
+            return found.view()
         run_id = self._runtime.first_state(given, session, run_id).run_id
-        known = _Known(run_id, session)
+        known = _Known(run_id, session, digest)
         stream = self._runtime.stream(given, session=session, run_id=run_id)
         waits = self._is_busy(session)
         self._runs[run_id] = known
@@ -199,8 +202,9 @@ class _Drive:
 class _Known:
     """A run that was asked for. `result` is None while a drive has it."""
 
-    def __init__(self, run_id: str, session_id: str | None) -> None:
+    def __init__(self, run_id: str, session_id: str | None, digest: str) -> None:
         self.run_id = run_id
+        self.digest = digest
         self.session_id = session_id
         self.drive: _Drive | None = None
         self.result: RunResult | None = None

@@ -6,10 +6,15 @@ Must not know: HTTP, SQL, DBOS.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Literal, NamedTuple, Protocol
 
-__all__ = ["NoSuchRun", "RunView", "Runs"]
+from agrun_wasm.contracts.errors import AgrunError
+from agrun_wasm.contracts.request import RunInput
+
+__all__ = ["NoSuchRun", "RunIdTaken", "RunView", "Runs", "digest_of"]
 
 
 class RunView(NamedTuple):
@@ -26,6 +31,24 @@ class NoSuchRun(LookupError):
     """Nobody has started a run of this id, or it was deleted."""
 
 
+class RunIdTaken(AgrunError):
+    """A run of this id was started with another input, or in another session."""
+
+    code = "RUN_ID_TAKEN"
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(
+            f"run {run_id!r} was started with another input or session",
+            hint="Take another Idempotency-Key (run id) for another run, or repeat the request as it was.",
+        )
+
+
+def digest_of(asked: RunInput, session: str | None) -> str:
+    """What tells a request that is repeated from another one under the same id."""
+    written = json.dumps([asked.to_json(), session], sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(written.encode()).hexdigest()
+
+
 class Runs(Protocol):
     """Runs that outlive whoever asked for them, and the process too where the implementation is durable."""
 
@@ -33,7 +56,8 @@ class Runs(Protocol):
         self, asked: Mapping[str, Any], *, session: str | None = None, run_id: str | None = None
     ) -> RunView:
         """Starts a run of this input (document 2's RunInput); a `run_id` that was started before gives that run and
-        starts nothing. Raises ConfigInvalid for an input that is none, SessionBusy."""
+        starts nothing. Raises ConfigInvalid for an input that is none, RunIdTaken where that run was asked for with
+        another one."""
         ...
 
     async def view(self, run_id: str) -> RunView:

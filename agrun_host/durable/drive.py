@@ -11,11 +11,12 @@ from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
+from agrun_host.durable.failing import failed_result
 from agrun_host.durable.live import LiveRun
 from agrun_host.durable.places import Places
 from agrun_host.store.run_table import RunRow
 from agrun_wasm.contracts.errors import AgrunError
-from agrun_wasm.contracts.result import RunResult, Usage
+from agrun_wasm.contracts.result import RunResult
 from agrun_wasm.contracts.state import JournalEntry
 from agrun_wasm.runtime.run import Run
 from agrun_wasm.runtime.runtime import Runtime
@@ -108,7 +109,7 @@ class Drive:
                     live.add(event)
                 return await run.result()
         except AgrunError as error:  # nothing has moved: a skill could not be loaded, the state is of another version
-            return _refused(row, error)
+            return failed_result(row, error.info())
 
     def _opened(self, row: RunRow, state: dict[str, Any]) -> AbstractAsyncContextManager[Run]:
         given = row.decisions or {}
@@ -130,19 +131,3 @@ class Drive:
             await self._places.sessions.give_turn(row.session_id, self._run_id, turns)
         goes_on = result.status in ("blocked", "continuation") or (result.error is not None and result.error.retryable)
         await self._places.runs.end(self._run_id, self._number, result.status, shown, state if goes_on else None, seq)
-
-
-def _refused(row: RunRow, error: AgrunError) -> RunResult:
-    return RunResult(
-        run_id=row.id,
-        session_id=row.session_id or "",
-        status="failed",
-        output=None,
-        final_answer_source="failed",
-        terminalized_by="failed",
-        error=error.info(),
-        usage=Usage(),
-        cycles=[],
-        steps=[],
-        state={},
-    )

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 import sqlalchemy as sa
@@ -24,6 +25,10 @@ __all__ = ["Engine"]
 JOURNAL_VERSION = "agrun-journal-1"
 #: how often the shared queue is looked at for drives that another process had no room for
 _POLL_S = 0.2
+#: how often DBOS looks for messages, of which there are none; its end waits for that look
+LISTEN_S = 1.0
+#: ids of one query: SQLite takes 32,766 parameters at most
+_AT_ONCE = 10_000
 _NAME = "agrun"
 #: what a process that drives one run alone is to DBOS: another application, which takes nothing from the fleet's queues
 _ALONE = "agrun-cli"
@@ -57,7 +62,7 @@ class Engine:
             "serializer": JsonSerializer(),
             "log_level": "CRITICAL",
             "enable_otlp": False,
-            "notification_listener_polling_interval_sec": 1.0,
+            "notification_listener_polling_interval_sec": LISTEN_S,
         }
         # Where there is a handler, DBOS adds none of its own, which would keep the error stream of its first launch.
         logging.getLogger("dbos").addHandler(_SILENT)
@@ -104,9 +109,20 @@ class Engine:
         # In a context of its own: a workflow must not be the child of one that happens to be executed.
         await asyncio.create_task(started(), context=contextvars.Context())
 
-    async def knows(self, run_id: str, number: int) -> bool:
-        """Was this drive started?"""
-        return await DBOS.get_workflow_status_async(workflow_id(run_id, number)) is not None
+    async def started(self, drives: Iterable[tuple[str, int]]) -> set[tuple[str, int]]:
+        """Which of these drives (run and number) were started."""
+        asked = {workflow_id(run_id, number): (run_id, number) for run_id, number in drives}
+        known: set[tuple[str, int]] = set()
+        for ids in _batched(asked, _AT_ONCE):
+            found = await DBOS.list_workflows_async(workflow_ids=list(ids), load_input=False, load_output=False)
+            known |= {asked[workflow.workflow_id] for workflow in found}
+        return known
+
+    async def forget(self, run_id: str, drives: int) -> None:
+        """Deletes what is recorded of a run's drives, up to this number; none of them may be being executed."""
+        ids = [workflow_id(run_id, number) for number in range(1, drives + 1)]
+        for some in _batched(ids, _AT_ONCE):
+            await DBOS.delete_workflows_async(list(some))
 
     async def executor_of(self, run_id: str, number: int) -> str | None:
         """Who had this drive last: "" where it waits in the fleet's queue, None where it was not started."""
@@ -134,6 +150,12 @@ class Engine:
         """Goes on with what an executor that is dead had not ended; how many drives that were."""
         taken: list[Any] = await asyncio.to_thread(DBOS._recover_pending_workflows, [executor_id])
         return len(taken)
+
+
+def _batched(ids: Iterable[str], size: int) -> Iterator[tuple[str, ...]]:
+    rest = iter(ids)
+    while some := tuple(islice(rest, size)):
+        yield some
 
 
 def workflow_id(run_id: str, number: int) -> str:

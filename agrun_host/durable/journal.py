@@ -13,8 +13,18 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from dbos import DBOS
+from sqlalchemy.exc import InterfaceError, OperationalError
+
+from agrun_host.store.database import DatabaseUnavailable
 
 __all__ = ["DbosJournal", "WorkflowJournal"]
+
+#: DBOS waits for a connection by itself; a disk that is full, or a lock that stays, it raises
+_AWAY = (OperationalError, InterfaceError, OSError)
+_AGAIN_FIRST_S, _AGAIN_MOST_S = 0.1, 5.0
+
+#: called when a step cannot be recorded; None: somebody else executes the workflow now
+Lost = Callable[[Exception | None], object]
 
 _current: contextvars.ContextVar[WorkflowJournal] = contextvars.ContextVar("agrun_journal")
 
@@ -22,22 +32,23 @@ _current: contextvars.ContextVar[WorkflowJournal] = contextvars.ContextVar("agru
 class WorkflowJournal:
     """The steps of the workflow that is being executed."""
 
-    def __init__(self, recorded: dict[str, Any], lost: Callable[[], object]) -> None:
+    def __init__(self, recorded: dict[str, Any], lost: Lost) -> None:
         self._recorded = recorded
         self._lost = lost
 
     @classmethod
-    async def begin(cls, workflow_id: str, lost: Callable[[], object]) -> WorkflowJournal:
-        """Reads what was recorded, and is the journal of every call that is made from here on in this task.
-
-        `lost` is called when a step cannot be recorded: somebody else executes the workflow now.
-        """
+    async def begin(cls, workflow_id: str, lost: Lost) -> WorkflowJournal:
+        """Reads what was recorded, and is the journal of every call that is made from here on in this task. Raises
+        DatabaseUnavailable."""
 
         async def read() -> list[Any]:
             return list(await DBOS.list_workflow_steps_async(workflow_id))
 
         # In a context of its own, where DBOS sees no workflow: within one it would record the list as a step.
-        steps = await asyncio.create_task(read(), context=contextvars.Context())
+        try:
+            steps = await asyncio.create_task(read(), context=contextvars.Context())
+        except _AWAY as error:
+            raise DatabaseUnavailable(f"the journal cannot be read: {error}") from error
         for _ in range(max((step["function_id"] for step in steps), default=0)):
             DBOS.reserve_step()
         journal = cls({step["function_name"]: step["output"] for step in steps}, lost)
@@ -56,17 +67,29 @@ class WorkflowJournal:
         value = await call()
 
         result = {"value": value}
+        try:
+            await self._record(key, result)
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:  # DBOS's conflicts are no Exceptions
+            self._lost(error if isinstance(error, Exception) else None)
+            raise
+        self._recorded[key] = result  # the run may be driven again in this very workflow
+        return value
+
+    async def _record(self, key: str, result: Any) -> None:
+        """As often as it takes: the call was made, and must not be made again because the disk was full for a while."""
 
         async def given() -> Any:
             return result
 
-        try:
-            await DBOS.run_step_async({"name": key}, given)
-        except Exception:
-            self._lost()
-            raise
-        self._recorded[key] = result  # the run may be driven again in this very workflow
-        return value
+        wait = _AGAIN_FIRST_S
+        while True:
+            try:
+                return await DBOS.run_step_async({"name": key}, given)
+            except _AWAY:
+                await asyncio.sleep(wait)
+                wait = min(wait * 2, _AGAIN_MOST_S)
 
 
 class DbosJournal:

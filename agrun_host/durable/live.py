@@ -41,6 +41,9 @@ class LiveRun:
         self._task = asyncio.create_task(self._keep())
 
     def add(self, event: RunEvent) -> None:
+        """Raises what kept the events before from being kept: a run that nobody could follow does not go on."""
+        if self._task.done():
+            self._task.result()
         self._new.append(event)
         self._wake.set()
 

@@ -17,10 +17,11 @@ from typing import Any, Literal, Self
 
 from agrun_host.durable.drive import Drive
 from agrun_host.durable.engine import Engine, workflow_id
+from agrun_host.durable.failing import fail
 from agrun_host.durable.fleet import Fleet
 from agrun_host.durable.journal import DbosJournal, WorkflowJournal
 from agrun_host.durable.places import Places
-from agrun_host.runs import NoSuchRun, RunView
+from agrun_host.runs import NoSuchRun, RunIdTaken, RunView, digest_of
 from agrun_host.store.database import Database, DatabaseUnavailable
 from agrun_host.store.run_table import RunRow
 from agrun_wasm.contracts.errors import ApprovalInvalid, StateConflict, StateInvalid
@@ -131,11 +132,14 @@ class DurableRuns:
         self, asked: Mapping[str, Any], *, session: str | None = None, run_id: str | None = None
     ) -> RunView:
         """As Runs.start says."""
-        state = self.runtime.first_state(read_input(asked), session, run_id)
-        added = await self._places.runs.add(state.run_id, session, save_state(state))
-        if added:
+        given = read_input(asked)
+        state, digest = self.runtime.first_state(given, session, run_id), digest_of(given, session)
+        if await self._places.runs.add(state.run_id, session, save_state(state), digest):
             await self._set_in_motion(state.run_id, 1)
-        return await self.view(state.run_id)
+        row = await self._row(state.run_id)
+        if row.asked not in (None, digest):  # None: from before digests were kept
+            raise RunIdTaken(row.id)
+        return _view(row)
 
     async def view(self, run_id: str) -> RunView:
         return _view(await self._row(run_id))
@@ -175,7 +179,7 @@ class DurableRuns:
             raise StateInvalid(f"run {run_id!r} is in progress ({row.status}); it waits for no decision")
         state = load_state(await self._places.runs.state(run_id))
         resolutions = check_answers(state, answers, self.runtime.clock.now())
-        if row.status not in ("blocked", "continuation", "failed") or state.status == "running":
+        if not _goes_on(row) or state.status == "running":
             raise StateInvalid(f"resume: run {run_id!r} is over ({row.status})", hint="Start a new run.")
         check_resumable(state)
         extend_budgets(state, added, priced=self.runtime.has_price)
@@ -223,6 +227,15 @@ class DurableRuns:
                 drive.stop(how)
         return await self.view(run_id)
 
+    async def delete(self, run_id: str) -> None:
+        """Deletes a run that is over, or that waits for somebody, and all that is recorded of it; its answered
+        approvals stay used. Raises NoSuchRun, and StateInvalid for one in progress."""
+        row = await self._row(run_id)
+        if not row.is_over:
+            raise StateInvalid(f"run {run_id!r} is in progress ({row.status})", hint="Stop it first.")
+        await self._engine.forget(run_id, row.drive)
+        await self._places.runs.delete(row)
+
     async def _row(self, run_id: str) -> RunRow:
         row = await self._places.runs.get(run_id)
         if row is None:
@@ -246,30 +259,54 @@ class DurableRuns:
             raise asyncio.CancelledError
         self._tasks.add(task)
         try:
-            await WorkflowJournal.begin(workflow_id(run_id, number), lost=task.cancel)
             wait = _AGAIN_FIRST_S
-            while not await self._drive(run_id, number):
+            while not await self._drive(run_id, number, task):
                 await asyncio.sleep(wait)
                 wait = min(wait * 2, _AGAIN_MOST_S)
         finally:
             self._tasks.discard(task)
 
-    async def _drive(self, run_id: str, number: int) -> bool:
+    async def _drive(self, run_id: str, number: int, task: asyncio.Task[Any]) -> bool:
         """Drives the run to its next end. False: the database went away, and it is to be driven again.
 
         An error must not get out to DBOS, which would count the workflow as over: the run would go on nowhere. As after
         a crash the run takes the same path again, with its finished calls from the journal.
         """
         drive = self._drives.setdefault(run_id, Drive(self.runtime, self._places, run_id, number))
+        faults: list[Exception] = []
+
+        def lost(fault: Exception | None) -> None:
+            if fault is not None:
+                faults.append(fault)
+            task.cancel()
+
         try:
+            await WorkflowJournal.begin(workflow_id(run_id, number), lost)
             await drive()
+            return True
         except DatabaseUnavailable:
             _log.warning("run %s: the database is away; it is driven again when it is back", run_id)
             return False
+        except asyncio.CancelledError:
+            if not faults or self._closing:  # somebody else executes the workflow, or the next process does
+                raise
+            task.uncancel()
+            _log.error("run %s: a call could not be recorded; the run ends as failed", run_id, exc_info=faults[0])
+        except Exception:
+            _log.exception("run %s: driving it failed; it ends as failed", run_id)
         finally:
             if self._drives.get(run_id) is drive:
                 del self._drives[run_id]
             drive.moves.set()
+        return await self._fail(run_id, number)
+
+    async def _fail(self, run_id: str, number: int) -> bool:
+        """False: not even that was kept, and the run is to be driven again."""
+        try:
+            await fail(self._places, run_id, number)
+        except Exception:
+            _log.exception("run %s: its failure could not be kept", run_id)
+            return False
         return True
 
     async def _look_again(self) -> None:
@@ -288,9 +325,20 @@ class DurableRuns:
     async def _look(self, since: float) -> None:
         """Takes over from the dead, and starts what was asked for by a process that died before it had started it."""
         await self._fleet.bury(self._engine.take_over)
-        for row in await self._places.runs.queued(since):
-            if row.id not in self._drives and not await self._engine.knows(row.id, row.drive):
-                await self._set_in_motion(row.id, row.drive)
+        queued = [drive for drive in await self._places.runs.queued(since) if drive[0] not in self._drives]
+        if not queued:
+            return
+        started = await self._engine.started(queued)
+        for run_id, number in queued:
+            if (run_id, number) not in started:
+                await self._set_in_motion(run_id, number)
+
+
+def _goes_on(row: RunRow) -> bool:
+    """May anybody go on with it? Of a failure that is for good, the state before its last drive is still there."""
+    if row.status == "failed":
+        return bool(((row.result or {}).get("error") or {}).get("retryable"))
+    return row.status in ("blocked", "continuation")
 
 
 def _view(row: RunRow) -> RunView:

@@ -23,6 +23,7 @@ _PROBLEMS = {
     "413": "The body is too large.",
     "415": "The body is not JSON.",
     "421": "The server does not answer under that name.",
+    "422": "The key is another run's.",
     "429": "Too many requests are open.",
     "503": "The database is away.",
 }
@@ -30,7 +31,7 @@ _RUN_ID = {"name": "run_id", "in": "path", "required": True, "schema": {"type": 
 _KEY = {
     "name": "Idempotency-Key",
     "in": "header",
-    "description": "Requests with the same key are one run.",
+    "description": "Requests with the same key are one run; one that asks for something else is refused (422).",
     "schema": {"type": "string", "minLength": 1, "maxLength": 255},
 }
 _NUMBER = {"type": "integer", "minimum": 0, "maximum": 999_999_999_999_999}
@@ -68,7 +69,7 @@ def openapi(*, token: bool) -> dict[str, Any]:
             "/v1/runs/{run_id}/events": {
                 "get": _operation(
                     "readEvents",
-                    "Its steps and deltas as they come, last its result; a run that is over is told at once.",
+                    "Its steps and deltas as they come, last its result; without one, come back with Last-Event-ID.",
                     {"200": {"description": "Server-sent events: run, step, delta, result.", "content": events}},
                     parameters=[_RUN_ID, _LAST, _AFTER],
                 )

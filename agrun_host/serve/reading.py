@@ -10,6 +10,8 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import suppress
 from typing import TypeVar
 
+import anyio
+
 __all__ = ["Lagging", "at_its_pace"]
 
 E = TypeVar("E")
@@ -19,9 +21,11 @@ class Lagging(Exception):
     """The reader took nothing for so long that its buffer stayed full."""
 
 
-async def at_its_pace(events: AsyncIterator[E], most: int, patience: float) -> AsyncGenerator[E, None]:
-    """The events, at most `most` of them waiting. Raises Lagging after those, where there was no room for `patience`
-    seconds. Leaving it ends the reading."""
+async def at_its_pace(
+    events: AsyncIterator[E], most: int, patience: float, ending: anyio.Event | None = None
+) -> AsyncGenerator[E, None]:
+    """The events, at most `most` of them waiting; no more than those once `ending` is set. Raises Lagging after them,
+    where there was no room for `patience` seconds. Leaving it ends the reading."""
     buffer: asyncio.Queue[E] = asyncio.Queue(most)
 
     async def fill() -> None:
@@ -37,11 +41,12 @@ async def at_its_pace(events: AsyncIterator[E], most: int, patience: float) -> A
                 await events.aclose()
 
     filling = asyncio.create_task(fill())
+    told = asyncio.create_task((ending or anyio.Event()).wait())
     try:
         while True:
             taking = asyncio.ensure_future(buffer.get())
             try:
-                await asyncio.wait((taking, filling), return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait((taking, filling, told), return_when=asyncio.FIRST_COMPLETED)
             finally:
                 if not taking.done():
                     taking.cancel()
@@ -50,9 +55,11 @@ async def at_its_pace(events: AsyncIterator[E], most: int, patience: float) -> A
             else:  # no more comes
                 while not buffer.empty():
                     yield buffer.get_nowait()
-                filling.result()
+                if filling.done():
+                    filling.result()
                 return
     finally:
+        told.cancel()
         filling.cancel()
         with suppress(asyncio.CancelledError, Exception):
             await filling

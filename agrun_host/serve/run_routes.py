@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Any
 
+import anyio
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -28,6 +29,8 @@ __all__ = ["run_routes"]
 _KEY_MOST = 255
 #: what a client that lost its stream waits before it comes back
 _RETRY_MS = 1_000
+#: how long a stream has for its end when the server ends; less than the server's own grace
+_GRACE_S = 3.0
 
 
 def run_routes(settings: ServeSettings) -> list[Route]:
@@ -62,8 +65,11 @@ def run_routes(settings: ServeSettings) -> list[Route]:
         return JSONResponse(View.of(await _runs(request).stop(request.path_params["run_id"], body.how)))
 
     def _stream(request: Request, run_id: str, after: int) -> Response:
+        ending = anyio.Event()
         return EventSourceResponse(
-            _told(_runs(request), run_id, after, settings),
+            _told(_runs(request), run_id, after, settings, ending),
+            shutdown_event=ending,
+            shutdown_grace_period=_GRACE_S,
             ping=settings.ping_seconds,
             send_timeout=settings.send_seconds,
             headers={"cache-control": "no-store", "x-accel-buffering": "no", "location": f"/v1/runs/{run_id}"},
@@ -84,11 +90,13 @@ def _runs(request: Request) -> Runs:
     return runs
 
 
-async def _told(runs: Runs, run_id: str, after: int, settings: ServeSettings) -> AsyncIterator[ServerSentEvent]:
+async def _told(
+    runs: Runs, run_id: str, after: int, settings: ServeSettings, ending: anyio.Event
+) -> AsyncIterator[ServerSentEvent]:
     """`step` and `delta` events with their numbers, last a `result` with the view, which has none; or `lagging`, for a
-    reader that is too slow: it may come back with the last number that it has."""
+    reader that is too slow. Without a result (the server ends, too) a reader comes back with the last number it has."""
     yield ServerSentEvent(event="run", data=json.dumps(View.of(await runs.view(run_id))), retry=_RETRY_MS)
-    reading = at_its_pace(runs.events(run_id, after), settings.events_waiting, settings.lag_seconds)
+    reading = at_its_pace(runs.events(run_id, after), settings.events_waiting, settings.lag_seconds, ending)
     try:
         async with aclosing(reading) as events:
             async for event in events:
@@ -98,7 +106,7 @@ async def _told(runs: Runs, run_id: str, after: int, settings: ServeSettings) ->
         yield ServerSentEvent(event="lagging", data=json.dumps({"hint": "Come back with Last-Event-ID."}))
         return
     view = await runs.view(run_id)
-    if view.result is not None:
+    if not ending.is_set() and view.result is not None:
         yield ServerSentEvent(event="result", data=json.dumps(View.of(view)))
 
 

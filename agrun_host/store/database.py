@@ -6,6 +6,7 @@ Must not know: what stands in the tables, runs.
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -25,6 +26,15 @@ from agrun_wasm.contracts.errors import AgrunError
 
 __all__ = ["Database", "DatabaseUnavailable"]
 
+#: SQLite's primary result code -> what to do
+_HINTS = {
+    sqlite3.SQLITE_READONLY: "See that this user may write the file and its folder.",
+    sqlite3.SQLITE_CANTOPEN: "See that this user may write the file and its folder.",
+    sqlite3.SQLITE_FULL: "Make room on the disk; runs go on by themselves then.",
+    sqlite3.SQLITE_CORRUPT: "The file is damaged: bring back a copy of it, or give another database.",
+    sqlite3.SQLITE_NOTADB: "The file is no SQLite database, or damaged: give another one.",
+    0: "See that the database runs and has room, and try again.",
+}
 #: how long a writer waits for another one on SQLite
 _BUSY_MS = 30_000
 _POOL = 10
@@ -83,7 +93,7 @@ class Database:
         try:
             async with self._engine.begin() as connection:
                 yield connection
-        except (OperationalError, OSError, PoolTimeout) as error:
+        except (OperationalError, OSError, PoolTimeout, sqlite3.DatabaseError) as error:  # SQLite's own: on connecting
             raise self._unavailable(error) from error
         except DBAPIError as error:
             if error.connection_invalidated or not isinstance(error, (IntegrityError, DataError, ProgrammingError)):
@@ -99,10 +109,11 @@ class Database:
         return insert_postgresql(table) if self.is_shared else insert_sqlite(table)
 
     def _unavailable(self, error: BaseException) -> DatabaseUnavailable:
-        cause = getattr(error, "orig", None) or error
+        cause: Any = getattr(error, "orig", None) or error
+        code = sqlite3.SQLITE_CANTOPEN if isinstance(cause, PermissionError) else getattr(cause, "sqlite_errorcode", 0)
         return DatabaseUnavailable(
             f"database {self.name}: {type(cause).__name__}: {cause}",
-            hint="Nothing of this step was kept. See that the database runs and has room, and try again.",
+            hint="Nothing of this step was kept. " + _HINTS.get(code & 0xFF, _HINTS[0]),
         )
 
     def _take_file(self, path: Path) -> Any:
@@ -144,11 +155,20 @@ class Database:
 def _set_up_sqlite(engine: AsyncEngine) -> None:
     @sa.event.listens_for(engine.sync_engine, "connect")
     def connected(connection: Any, _record: Any) -> None:
+        try:
+            prepare(connection)
+        except BaseException:  # the pool has not seen it yet, and its thread would stay
+            connection.close()
+            raise
+
+    def prepare(connection: Any) -> None:
         connection.isolation_level = None  # so that BEGIN is ours
         cursor = connection.cursor()
         cursor.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
         cursor.execute("PRAGMA journal_mode = WAL")
-        cursor.execute("PRAGMA synchronous = NORMAL")
+        # NORMAL may lose the last transactions when the power fails: an event that a client was told of, and the bound
+        # of the numbers with it, so that the next events would be taken for those that it has.
+        cursor.execute("PRAGMA synchronous = FULL")
         cursor.close()
 
     @sa.event.listens_for(engine.sync_engine, "begin")

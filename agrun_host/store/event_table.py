@@ -20,6 +20,8 @@ __all__ = ["EventTable"]
 
 #: rows of one INSERT: SQLite takes 32,766 parameters at most, three for each row
 _ROWS = 5_000
+#: events that are read at once; a reader who takes nothing holds so many
+_PAGE = 200
 
 
 class EventTable:
@@ -63,7 +65,7 @@ class EventTable:
                         [{"of_run": run_id, "bound": bound} for run_id, bound in reserved.items()],
                     )
 
-    async def read(self, run_id: str, after: int = 0, limit: int = 1_000) -> list[dict[str, Any]]:
+    async def read(self, run_id: str, after: int = 0, limit: int = _PAGE) -> list[dict[str, Any]]:
         """Events whose number is above `after`, in order."""
         events = tables.events
         query = (

@@ -12,9 +12,9 @@ from alembic.util.exc import CommandError
 
 from agrun_wasm.contracts.errors import ConfigInvalid
 
-__all__ = ["migrate"]
+__all__ = ["FOLDER", "migrate"]
 
-_FOLDER = Path(__file__).parent / "migrations"
+FOLDER = Path(__file__).parent / "migrations"
 #: PostgreSQL's lock of whoever migrates; on SQLite the write lock of the transaction is one
 _LOCK = 0x6167_7275_6E5F_6462
 
@@ -25,7 +25,7 @@ def migrate(connection: sa.Connection) -> None:
     if connection.dialect.name == "postgresql":
         connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
     config = Config()
-    config.set_main_option("script_location", str(_FOLDER).replace("%", "%%"))
+    config.set_main_option("script_location", str(FOLDER).replace("%", "%%"))
     config.attributes["connection"] = connection
     newest = ScriptDirectory.from_config(config).get_current_head()
     try:

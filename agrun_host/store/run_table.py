@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from agrun_host.store import tables
 from agrun_host.store.database import Database
-from agrun_wasm.contracts.errors import ApprovalInvalid, StateConflict
+from agrun_wasm.contracts.errors import ApprovalInvalid, ConfigInvalid, StateConflict
 
 __all__ = ["RunRow", "RunTable"]
 
@@ -37,6 +37,7 @@ class RunRow(NamedTuple):
     reserved: int
     revision: int
     created_at: float
+    asked: str | None
 
     @property
     def is_over(self) -> bool:
@@ -50,10 +51,15 @@ class RunTable:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def add(self, run_id: str, session_id: str | None, state: Mapping[str, Any]) -> bool:
-        """A new run, queued, with the state it begins from. False: there is one of this id, and nothing was changed."""
+    async def add(self, run_id: str, session_id: str | None, state: Mapping[str, Any], asked: str) -> bool:
+        """A new run, queued, with the state it begins from. False: there is one of this id, and nothing was changed.
+        Raises ConfigInvalid for ids that no database keeps."""
+        for given in (run_id, session_id):
+            if given is not None and not tables.is_id(given):
+                raise ConfigInvalid(f"{given[:40]!r} is no id of a run or session", hint=tables.ID_HINT)
         now = time.time()
-        row = {"id": run_id, "session_id": session_id, "status": "queued", "created_at": now, "changed_at": now}
+        row: dict[str, Any] = {"id": run_id, "session_id": session_id, "status": "queued", "asked": asked}
+        row |= {"created_at": now, "changed_at": now}
         async with self._database.transaction() as connection:
             added = await connection.execute(
                 self._database.insert(tables.runs).values(row).on_conflict_do_nothing(index_elements=["id"])
@@ -64,6 +70,8 @@ class RunTable:
         return True
 
     async def get(self, run_id: str) -> RunRow | None:
+        if not tables.is_id(run_id):
+            return None
         async with self._database.transaction() as connection:
             found = (await connection.execute(_SELECT.where(tables.runs.c.id == run_id))).first()
         return None if found is None else _row(found)
@@ -76,13 +84,13 @@ class RunTable:
         async with self._database.transaction() as connection:
             return [_row(found) for found in await connection.execute(query)]
 
-    async def queued(self, for_seconds: float) -> list[RunRow]:
-        """Runs that have been waiting for so long to be begun, the oldest first."""
+    async def queued(self, for_seconds: float) -> list[tuple[str, int]]:
+        """Runs, and the number of the drive, that have been waiting for so long to be begun, the oldest first."""
         runs = tables.runs
-        query = _SELECT.where(runs.c.status == "queued", runs.c.changed_at <= time.time() - for_seconds)
-        query = query.order_by(runs.c.created_at)
+        query = sa.select(runs.c.id, runs.c.drive).order_by(runs.c.created_at)
+        query = query.where(runs.c.status == "queued", runs.c.changed_at <= time.time() - for_seconds)
         async with self._database.transaction() as connection:
-            return [_row(found) for found in await connection.execute(query)]
+            return [(run_id, drive) for run_id, drive in await connection.execute(query)]
 
     async def begin(self, run_id: str, drive: int) -> tuple[RunRow, dict[str, Any]] | None:
         """Marks the drive as running; gives the row and the state it begins from. None: that drive is over."""
@@ -99,10 +107,18 @@ class RunTable:
             return row, await self._state(connection, run_id)
 
     async def end(
-        self, run_id: str, drive: int, status: str, result: Mapping[str, Any], state: Mapping[str, Any] | None, seq: int
+        self,
+        run_id: str,
+        drive: int,
+        status: str,
+        result: Mapping[str, Any],
+        state: Mapping[str, Any] | None,
+        seq: int,
+        *,
+        last: Mapping[str, Any] | None = None,
     ) -> bool:
-        """The drive's end: status and result, and the state that a decision goes on from (None: nobody goes on).
-        False: it was ended before."""
+        """The drive's end: status and result, and the state that a decision goes on from (None: nobody goes on); `last`
+        is an event that is kept with it. False: it was ended before."""
         runs = tables.runs
         values = {"status": status, "result": json.dumps(result), "reserved": seq, "changed_at": time.time()}
         async with self._database.transaction() as connection:
@@ -115,6 +131,9 @@ class RunTable:
                 return False
             if state is not None:
                 await self._put_state(connection, run_id, state)
+            if last is not None:
+                event = {"run_id": run_id, "seq": last["seq"], "event": json.dumps(last)}
+                await connection.execute(sa.insert(tables.events).values(event))
             return True
 
     async def decide(self, row: RunRow, approval_ids: Iterable[str], decisions: Mapping[str, Any]) -> RunRow:
@@ -142,11 +161,13 @@ class RunTable:
                 )
             )
             if not changed.rowcount:
-                raise StateConflict(f"run {row.id!r} was moved on by somebody else", hint="Look at it again.")
+                raise _moved_on(row)
             return _row((await connection.execute(_SELECT.where(runs.c.id == row.id))).one())
 
     async def is_used(self, approval_id: str) -> bool:
         """Was this approval answered?"""
+        if not tables.is_id(approval_id, tables.APPROVAL_MOST):
+            return False
         query = sa.select(tables.approvals.c.id).where(tables.approvals.c.id == approval_id)
         async with self._database.transaction() as connection:
             return (await connection.execute(query)).first() is not None
@@ -176,12 +197,16 @@ class RunTable:
         async with self._database.transaction() as connection:
             return await self._state(connection, run_id)
 
-    async def delete(self, run_id: str) -> None:
-        """The run with its events and its state; its answered approvals stay used."""
+    async def delete(self, row: RunRow) -> None:
+        """The run with its events and its state; its answered approvals stay used. Raises StateConflict where somebody
+        has moved it on."""
+        runs = tables.runs
         async with self._database.transaction() as connection:
-            await connection.execute(sa.delete(tables.events).where(tables.events.c.run_id == run_id))
-            await connection.execute(sa.delete(tables.states).where(tables.states.c.run_id == run_id))
-            await connection.execute(sa.delete(tables.runs).where(tables.runs.c.id == run_id))
+            gone = await connection.execute(sa.delete(runs).where(runs.c.id == row.id, runs.c.revision == row.revision))
+            if not gone.rowcount:
+                raise _moved_on(row)
+            await connection.execute(sa.delete(tables.events).where(tables.events.c.run_id == row.id))
+            await connection.execute(sa.delete(tables.states).where(tables.states.c.run_id == row.id))
 
     async def _state(self, connection: AsyncConnection, run_id: str) -> dict[str, Any]:
         query = sa.select(tables.states.c.state).where(tables.states.c.run_id == run_id)
@@ -195,6 +220,10 @@ class RunTable:
 
 
 _SELECT = sa.select(*(tables.runs.c[name] for name in RunRow._fields))
+
+
+def _moved_on(row: RunRow) -> StateConflict:
+    return StateConflict(f"run {row.id!r} was moved on by somebody else", hint="Look at it again.")
 
 
 def _row(found: Any) -> RunRow:

@@ -1,4 +1,4 @@
-"""One PostgreSQL for all tests that need one."""
+"""One PostgreSQL, and one process to fork others from, for all tests that need them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,21 @@ from pathlib import Path
 import pytest
 
 from tests.host.postgres import Postgres, running
+from tests.host.zygote import Zygote
 
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
     with running() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def zygote() -> Iterator[Zygote]:
+    """Where the processes come from that tests start and kill."""
+    forking = Zygote()
+    yield forking
+    forking.end()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

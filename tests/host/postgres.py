@@ -10,6 +10,7 @@ import itertools
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -96,7 +97,7 @@ def running() -> Iterator[Postgres]:
                 pytest.fail(f"PostgreSQL did not start: {(folder / 'log').read_text()}")
         yield Postgres(port, program)
     finally:
-        server.terminate()
+        server.send_signal(signal.SIGQUIT)  # at once: what it holds is thrown away
         server.wait(30)
         shutil.rmtree(folder, ignore_errors=True)
 

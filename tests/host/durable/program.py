@@ -1,4 +1,4 @@
-"""A process that drives durable runs, for the tests that kill it: `python -m tests.host.durable.program '{...}'`.
+"""A process that drives durable runs, for the tests that kill it (tests/host/zygote.py starts it).
 
 What happens is written to files a line at a time, so that it outlives the process. The model answers by what it is
 shown alone: asked again, it says the same again.
@@ -10,7 +10,6 @@ import asyncio
 import json
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -91,16 +90,17 @@ class Program:
             self.say(name, json.dumps(event))
 
 
-async def main(told: dict[str, Any]) -> None:
+async def drive(told: dict[str, Any]) -> None:
     program = Program(Path(told["folder"]), told.get("killAt", 0), told.get("pause", 0.0))
     async with await DurableRuns.open(program.runtime, told["url"], executor_id=told.get("executor")) as runs:
         program.say("ready", str(os.getpid()))
         for run_id in told.get("start", []):
             await runs.start({"prompt": "note it"}, run_id=run_id, session=told.get("session"))
+            program.say("asked", run_id)
         if told.get("stay"):
             await asyncio.sleep(600)
         await asyncio.gather(*(program.follow(runs, run_id) for run_id in told["runs"]))
 
 
-if __name__ == "__main__":
-    asyncio.run(main(json.loads(sys.argv[1])))
+def main(told: dict[str, Any]) -> None:
+    asyncio.run(drive(told))

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
+import signal
 import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.browser.serving import ROOT
 from tests.host.durable.test_killed import lines, recorded
 from tests.host.postgres import Postgres
+from tests.host.zygote import Forked, Zygote
 
 RUNS = 6
 
 
-def spawn(name: str, folder: Path, url: str) -> subprocess.Popen[bytes]:
+def spawn(zygote: Zygote, name: str, folder: Path, url: str) -> Forked:
     mine = [f"{name}{number}" for number in range(RUNS)]
     told = {"url": url, "folder": str(folder), "executor": name, "start": mine, "runs": [], "stay": True, "pause": 0.1}
-    command = [sys.executable, "-m", "tests.host.durable.program", json.dumps(told)]
-    with (folder / f"{name}.log").open("wb") as log:
-        return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=log)
+    return zygote.run("tests.host.durable.program", told, folder / f"{name}.log")
 
 
 def until(condition: Callable[[], bool], what: str, seconds: float = 60) -> None:
@@ -32,12 +28,15 @@ def until(condition: Callable[[], bool], what: str, seconds: float = 60) -> None
         time.sleep(0.1)
 
 
-def test_of_three_processes_two_are_killed_and_no_run_is_lost(postgres: Postgres, tmp_path: Path) -> None:
+def test_of_three_processes_two_are_killed_and_no_run_is_lost(
+    postgres: Postgres, zygote: Zygote, tmp_path: Path
+) -> None:
     url = postgres.new_database()
     database = url.rpartition("/")[2]
 
-    def calls_of(name: str) -> int:
-        return sum(line.startswith(name) for line in lines(tmp_path / "calls"))
+    def is_going(name: str) -> bool:
+        calls = sum(line.startswith(name) for line in lines(tmp_path / "calls"))
+        return calls >= RUNS and f"{name}{RUNS - 1}" in lines(tmp_path / "asked")
 
     def ended() -> set[str]:
         return set(postgres.sql("SELECT id FROM agrun_runs WHERE status = 'completed'", database).split())
@@ -46,20 +45,20 @@ def test_of_three_processes_two_are_killed_and_no_run_is_lost(postgres: Postgres
     finished: dict[str, set[str]] = {}
     counted: dict[str, Counter[str]] = {}
     try:
-        processes["c"] = spawn("c", tmp_path, url)
+        processes["c"] = spawn(zygote, "c", tmp_path, url)
         until(lambda: len(lines(tmp_path / "ready")) == 1, "the first process did not start")
         for name in ("a", "b"):
-            processes[name] = spawn(name, tmp_path, url)
+            processes[name] = spawn(zygote, name, tmp_path, url)
         for name in ("a", "b"):
-            until(lambda name=name: calls_of(name) >= RUNS, f"{name} did not get going")  # type: ignore[misc]
-            processes[name].kill()
+            until(lambda name=name: is_going(name), f"{name} did not get going")  # type: ignore[misc]
+            processes[name].send(signal.SIGKILL)
             processes[name].wait()
             finished[name] = recorded(url)
             counted[name] = Counter(lines(tmp_path / "calls"))
         until(lambda: len(ended()) == 3 * RUNS, "not every run was ended")
     finally:
         for process in processes.values():
-            process.kill()
+            process.send(signal.SIGKILL)
             process.wait()
     calls = Counter(line for line in lines(tmp_path / "calls") if ":call:" in line)
     assert len(calls) == 3 * RUNS * 6

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -13,16 +11,16 @@ import pytest
 import sqlalchemy as sa
 
 from agrun_host.store.urls import database_url as read_url
-from tests.browser.serving import ROOT
+from tests.host.zygote import Zygote
 
 #: a run without a crash has 19
 MOMENTS = (1, 2, 4, 7, 9, 11, 14, 17, 19)
 
 
-def run_program(told: dict[str, Any], expected: int = 0) -> None:
-    command = [sys.executable, "-m", "tests.host.durable.program", json.dumps(told)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=90, check=False)
-    assert done.returncode == expected, done.stderr[-3_000:]
+def run_program(zygote: Zygote, told: dict[str, Any], expected: int = 0) -> None:
+    log = Path(told["folder"]) / "log"
+    code = zygote.run("tests.host.durable.program", told, log).wait()
+    assert code == expected, log.read_text()[-3_000:]
 
 
 def recorded(url: str) -> set[str]:
@@ -64,15 +62,15 @@ def check_seen(folder: Path, run_id: str, count: int = 6) -> None:
 
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_a_killed_run_is_ended_by_the_next_process_and_nothing_finished_is_done_again(
-    moment: int, database_url: str, tmp_path: Path, request: pytest.FixtureRequest
+    moment: int, database_url: str, tmp_path: Path, zygote: Zygote, request: pytest.FixtureRequest
 ) -> None:
     if "postgresql" in request.node.name and moment not in (7, 17):
         pytest.skip("two moments are enough on the second database: the path is the same")
     told = {"url": database_url, "folder": str(tmp_path), "runs": ["r"]}
-    run_program({**told, "start": ["r"], "killAt": moment}, expected=-9)
+    run_program(zygote, {**told, "start": ["r"], "killAt": moment}, expected=-9)
     finished = recorded(database_url)
     before = Counter(lines(tmp_path / "calls"))
-    run_program(told)
+    run_program(zygote, told)
     calls = Counter(lines(tmp_path / "calls"))
     assert len([key for key in calls if key.startswith("r:call")]) == 6
     again = {key for key in before if calls[key] > before[key]}

@@ -43,7 +43,7 @@ class Outage:
             if done:
                 await real(*args, **keys)
             self._line.cut()
-            asyncio.get_running_loop().call_later(0.3, self._line.mend)
+            asyncio.get_running_loop().call_later(0.1, self._line.mend)
             if done:
                 raise DatabaseUnavailable("the answer was lost on its way")
             return await real(*args, **keys)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agrun_host.durable.runs import DurableRuns
-from agrun_host.runs import NoSuchRun, RunView
+from agrun_host.runs import NoSuchRun, RunIdTaken, RunView
 from agrun_wasm import Action, ApprovalInvalid, ConfigInvalid, Runtime, StateInvalid
 from tests.host.postgres import Postgres
 
@@ -77,12 +77,23 @@ async def test_a_run_is_asked_for_once_and_read_by_many(database_url: str) -> No
     async with await DurableRuns.open(model.runtime, database_url) as runs:
         asked = await asyncio.gather(*(runs.start({"prompt": "hello"}, run_id="mine") for _ in range(3)))
         assert {view.run_id for view in asked} == {"mine"}
+        for other, session in (({"prompt": "other"}, None), ({"prompt": "hello"}, "s")):
+            with pytest.raises(RunIdTaken):
+                await runs.start(other, run_id="mine", session=session)
+
+        there = asyncio.Semaphore(0)
 
         async def read() -> list[Any]:
-            return [event async for event in runs.events("mine")]
+            events = []
+            async for event in runs.events("mine"):
+                events.append(event)
+                if event["type"] == "text-delta":
+                    there.release()
+            return events
 
         readers = [asyncio.create_task(read()) for _ in range(3)]
-        await model.was_asked()
+        for _ in readers:  # one that came later would not see the deltas of a step that is over
+            await there.acquire()
         model.hold.set()
         read_along = await asyncio.gather(*readers)
         assert len(model.asked) == 1

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from agrun_wasm import Action, Runtime
-from tests.host.serve.server import Server, serving
+from tests.host.serve.server import Answer, Server, serving
 
 
 class Model:
@@ -106,6 +107,26 @@ def test_the_same_idempotency_key_is_the_same_run(server: Server, model: Model) 
         server.ask("POST", "/v1/runs", {"input": "hello"}, {"idempotency-key": "k-2"}).json["runId"]
         != answers[0].json["runId"]
     )
+
+
+def test_an_idempotency_key_is_one_run_whatever_comes_at_once_and_no_other_one(server: Server, model: Model) -> None:
+    key = {"idempotency-key": "k-3"}
+
+    def post(body: Any) -> Answer:
+        return server.ask("POST", "/v1/runs", body, key)
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(post, [{"input": "hello", "session": "s"}] * 8))
+    assert {answer.status for answer in answers} == {202}
+    (run_id,) = {answer.json["runId"] for answer in answers}
+    server.whole(run_id)
+    assert model.asked == 1
+    assert post({"input": {"prompt": "hello"}, "session": "s"}).json["runId"] == run_id, "the same in other words"
+    for other in ({"input": "hello", "session": "t"}, {"input": "hello"}, {"input": "hello!", "session": "s"}):
+        refused = post(other)
+        assert (refused.status, refused.code) == (422, "RUN_ID_TAKEN")
+        assert refused.json["error"]["hint"]
+    assert model.asked == 1
 
 
 def test_only_an_approval_and_its_answer_come_from_a_client(server: Server, model: Model) -> None:
