@@ -22,6 +22,8 @@ __all__ = ["DbosJournal", "WorkflowJournal"]
 #: DBOS waits for a connection by itself; a disk that is full, or a lock that stays, it raises
 _AWAY = (OperationalError, InterfaceError, OSError)
 _AGAIN_FIRST_S, _AGAIN_MOST_S = 0.1, 5.0
+#: a database that does not answer holds nobody up for longer
+_LANDS_S = 5.0
 
 #: called when a step cannot be recorded; None: somebody else executes the workflow now
 Lost = Callable[[Exception | None], object]
@@ -86,10 +88,22 @@ class WorkflowJournal:
         wait = _AGAIN_FIRST_S
         while True:
             try:
-                return await DBOS.run_step_async({"name": key}, given)
+                await _landed(asyncio.ensure_future(DBOS.run_step_async({"name": key}, given)))
+                return
             except _AWAY:
                 await asyncio.sleep(wait)
                 wait = min(wait * 2, _AGAIN_MOST_S)
+
+
+async def _landed(step: asyncio.Future[Any]) -> None:
+    """Waits until a step is recorded. DBOS writes it in a thread, which cancelling does not stop: the row would come
+    after whoever goes on with the workflow in this process has read them, and the number would be taken twice."""
+    try:
+        await asyncio.shield(step)
+    except asyncio.CancelledError:
+        step.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody asks for it any more
+        await asyncio.wait([step], timeout=_LANDS_S)
+        raise
 
 
 class DbosJournal:
