@@ -36,6 +36,7 @@ _CLOSE_SECONDS = 1.0
 def open_page(post: Callable[[str], None]) -> Any:
     """The function for JS to call with each message; `post` takes Python's. JS destroys it when it is done."""
     run_in_one_go()
+    gc.enable()  # the boot went without
     gc.freeze()  # what the boot made stays: a collection that went through it all would be a fifth of a cycle's time
     return expose(Page(post).receive)
 

@@ -81,7 +81,7 @@ export async function bodyOf(response, counted) {
 }
 
 /** @param {Uint8Array<ArrayBuffer>} bytes @param {string} expected @param {string} url */
-async function check(bytes, expected, url) {
+export async function check(bytes, expected, url) {
   if (!globalThis.crypto?.subtle) return; // only where the page is no secure context
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
   const found = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");

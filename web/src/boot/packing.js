@@ -7,9 +7,28 @@
  */
 
 import { decompress } from "fzstd";
+import { check, loadAsset } from "./assets.js";
+import { UnpackedStore } from "./unpacked_store.js";
+
+/** @typedef {import("./assets.js").Manifest} Manifest */
 
 const ZSTD = [0x28, 0xb5, 0x2f, 0xfd];
 const GZIP = [0x1f, 0x8b];
+
+/**
+ * A packed file's content: as it was kept, or from the network.
+ * @param {string} base @param {Manifest} manifest @param {string} name @param {import("./assets.js").Counted} counted
+ * @returns {Promise<Uint8Array<ArrayBuffer>>}
+ */
+export async function loadPacked(base, manifest, name, counted) {
+  const kept = await new UnpackedStore(base, manifest).read(name).catch(() => undefined);
+  if (kept) {
+    const bytes = new Uint8Array(await kept.arrayBuffer());
+    const isWhole = await check(bytes, manifest.files[name].content ?? "", kept.url).then(() => true, () => false);
+    if (isWhole) return bytes;
+  }
+  return loadAsset(base, manifest, name, counted, unpacked);
+}
 
 /** Packed bytes as they were before, others as they are. @param {Uint8Array<ArrayBuffer>} bytes @returns {Promise<Uint8Array<ArrayBuffer>>} */
 export async function unpacked(bytes) {

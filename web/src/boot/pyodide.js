@@ -7,17 +7,16 @@
 import { loadPyodide } from "pyodide";
 import { assetUrl, loadAsset } from "./assets.js";
 import { fetchAhead, madeAhead } from "./handover.js";
-import { unpacked } from "./packing.js";
+import { loadPacked } from "./packing.js";
 import { SIDE_MODULE, createLinked } from "./side_module.js";
 import { BootError, messageOf } from "./stages.js";
 
 /** @typedef {import("./assets.js").Manifest} Manifest */
 /** @typedef {import("./downloads.js").Downloads} Downloads */
 /** @typedef {import("./handover.js").Ahead} Ahead */
-/** @typedef {import("./side_module.js").Fit} Fit */
-/** @typedef {{indexURL: string, base: string, site: Promise<Uint8Array<ArrayBuffer>>, sideModule: Promise<WebAssembly.Module>, factory: Promise<any>, ahead: Ahead | null}} Files */
+/** @typedef {{indexURL: string, base: string, site: Promise<Uint8Array<ArrayBuffer>>, native: Promise<Uint8Array<ArrayBuffer>>, sideModule: Promise<WebAssembly.Module>, factory: Promise<any>, ahead: Ahead | null}} Files */
 
-const SITE = "site.zip.zst";
+export const SITE = "site.zip.zst";
 const SITE_PACKAGES = "/lib/python3.14/site-packages";
 const ARCHIVE = "/lib/agrun/site.zip";
 /** No package of Pyodide's own distribution is looked up while booting. */
@@ -25,7 +24,8 @@ const EMPTY_LOCK = JSON.stringify({ info: PYODIDE_LOCK_INFO, packages: {} });
 
 /** Puts the archive on sys.path, and the Python files of packages with a native module beside it. */
 const UNPACK = `
-import sys, zipimport
+import gc, sys, zipimport
+gc.disable()  # until the page is open: what is imported until then stays, and there is no garbage worth looking for
 from pathlib import Path
 archive = zipimport.zipimporter(${JSON.stringify(ARCHIVE)})
 for name in archive._get_files():
@@ -35,7 +35,7 @@ for name in archive._get_files():
         target.write_bytes(archive.get_data(name))
 if ${JSON.stringify(ARCHIVE)} not in sys.path:
     sys.path.append(${JSON.stringify(ARCHIVE)})
-del archive, name, target, Path, zipimport
+del archive, name, target, Path, gc, zipimport
 `;
 
 /**
@@ -45,23 +45,25 @@ del archive, name, target, Path, zipimport
  * @returns {Files}
  */
 export function downloadFiles(base, manifest, downloads, ownScope = false) {
-  const asset = (/** @type {string} */ name) =>
-    downloads.add(name, (counted) => loadAsset(base, manifest, name, counted, unpacked));
+  const asset = (/** @type {string} */ name) => downloads.add(name, (counted) => loadAsset(base, manifest, name, counted));
+  const packed = (/** @type {string} */ name) => downloads.add(name, (counted) => loadPacked(base, manifest, name, counted));
+  const native = packed(SIDE_MODULE.asset); // before the Python files, which nobody waits for until Python is there
   const asm = `${manifest.pyodide}/pyodide.asm.mjs`;
   const indexURL = new URL(`${manifest.pyodide}/`, base).href;
   return {
     base,
     indexURL,
     ahead: ownScope ? fetchAhead(manifest.pyodide, indexURL, downloads, asset) : null,
-    site: asset(SITE),
-    sideModule: asset(SIDE_MODULE.asset).then((bytes) => WebAssembly.compile(bytes)),
+    native,
+    sideModule: native.then((bytes) => WebAssembly.compile(bytes)),
+    site: packed(SITE),
     factory: downloads.add(asm, () => importAsset(base, asm, manifest)),
   };
 }
 
 /**
  * @param {Files} files
- * @param {{snapshot?: {memory: Uint8Array, fit: Fit}, making?: boolean}} [mode] from a snapshot, or to make one
+ * @param {{snapshot?: import("./snapshot.js").Snapshot, making?: boolean}} [mode] from a snapshot, or to make one
  * @returns {Promise<any>} the running Pyodide
  */
 export async function startPyodide(files, { snapshot, making = false } = {}) {
@@ -77,10 +79,11 @@ export async function startPyodide(files, { snapshot, making = false } = {}) {
       lockFileContents: EMPTY_LOCK,
       packageBaseUrl: files.base,
       enableRunUntilComplete: false,
+      env: { PYDANTIC_DISABLE_PLUGINS: "__all__" }, // it would look through all packages for some, and there are none
       stdout: (line) => console.info(line),
       stderr: (line) => console.warn(line),
       createPyodideModule: async (settings) =>
-        createLinked((await factory).default, ahead ? madeAhead(settings, ahead, fail) : settings, sideModule, snapshot?.fit),
+        createLinked((await factory).default, ahead ? madeAhead(settings, ahead, fail) : settings, sideModule, snapshot),
       ...(snapshot ? { _loadSnapshot: snapshot.memory } : {}),
       ...(making ? { _makeSnapshot: true } : {}),
     });

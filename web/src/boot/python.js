@@ -65,7 +65,10 @@ export async function bootPython({ base, manifest, snapshot, ownScope, report, p
  * @param {Files} files @param {import("./snapshot.js").Snapshot} snapshot
  */
 async function wake(files, snapshot) {
-  const pyodide = await startPyodide(files, { snapshot });
+  const pyodide = await startPyodide(files, { snapshot }).catch(async (error) => {
+    await snapshot.checked; // damage is the better reason
+    throw error;
+  });
   await unpack(pyodide, files);
   readTimeZone(pyodide._module);
   pyodide.runPython("from agrun_wasm.browser import warm_start; warm_start.wake(); del warm_start");

@@ -23,9 +23,9 @@ const places = new WeakMap();
 /**
  * Pyodide's module, with the side module linked in before `main`, and made ready for a snapshot where there is one.
  * @param {(settings: any) => Promise<any>} factory @param {any} settings
- * @param {Promise<WebAssembly.Module>} compiled @param {Fit} [fit]
+ * @param {Promise<WebAssembly.Module>} compiled @param {import("./snapshot.js").Snapshot} [snapshot]
  */
-export async function createLinked(factory, settings, compiled, fit) {
+export async function createLinked(factory, settings, compiled, snapshot) {
   const link = (/** @type {any} */ module) => {
     module.addRunDependency("side-module");
     linkSideModule(module, compiled).then(
@@ -34,7 +34,10 @@ export async function createLinked(factory, settings, compiled, fit) {
     );
   };
   const module = await factory({ ...settings, preRun: [...settings.preRun, link] });
-  if (fit) makeFit(module, fit);
+  if (snapshot) {
+    await snapshot.checked; // Pyodide copies its memory next
+    makeFit(module, snapshot.fit);
+  }
   return module;
 }
 

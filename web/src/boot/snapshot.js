@@ -7,7 +7,10 @@
  */
 
 /** @typedef {import("./assets.js").Manifest} Manifest */
-/** @typedef {{memory: Uint8Array, fit: import("./side_module.js").Fit}} Snapshot */
+/**
+ * `checked` rejects where the bytes are not those that were written: nothing may be done with the memory before.
+ * @typedef {{memory: Uint8Array, fit: import("./side_module.js").Fit, checked: Promise<void>}} Snapshot
+ */
 
 /** A change of this file's format, or of what is in Python's memory beyond what the bundle's hash covers. */
 const FORMAT = 1;
@@ -21,7 +24,7 @@ export function snapshotKey({ pyodide, build }) {
   return `${FORMAT}-${pyodide}-${build}-${jspi ? "jspi" : "plain"}`;
 }
 
-/** @param {string} key @param {Snapshot} snapshot @returns {Promise<Uint8Array<ArrayBuffer>>} */
+/** @param {string} key @param {Omit<Snapshot, "checked">} snapshot @returns {Promise<Uint8Array<ArrayBuffer>>} */
 export async function snapshotBytes(key, { memory, fit }) {
   const bytes = new Uint8Array(HEAD_BYTES + memory.length);
   const facts = JSON.stringify({ key, fit }).padEnd(HEAD_BYTES - CHECKSUM_BYTES);
@@ -33,16 +36,27 @@ export async function snapshotBytes(key, { memory, fit }) {
 }
 
 /**
- * Throws where they are not a whole snapshot of this key.
+ * Throws where they are no snapshot of this key.
  * @param {string} key @param {Uint8Array<ArrayBuffer>} bytes @returns {Promise<Snapshot>}
  */
 export async function readSnapshot(key, bytes) {
   if (bytes.length <= HEAD_BYTES) throw new Error("it is too short");
+  const checked = isWhole(bytes);
+  checked.catch(() => {}); // whoever uses the memory waits for it
+  try {
+    const facts = JSON.parse(new TextDecoder().decode(bytes.subarray(CHECKSUM_BYTES, HEAD_BYTES)));
+    if (facts.key !== key) throw new Error(`it was made for ${facts.key}, this is ${key}`);
+    return { memory: bytes.subarray(HEAD_BYTES), fit: facts.fit, checked };
+  } catch (error) {
+    await checked; // damage is the better reason
+    throw error;
+  }
+}
+
+/** @param {Uint8Array<ArrayBuffer>} bytes */
+async function isWhole(bytes) {
   const found = await checksum(bytes);
   if (found.some((byte, place) => byte !== bytes[place])) throw new Error("it was damaged: its checksum is wrong");
-  const facts = JSON.parse(new TextDecoder().decode(bytes.subarray(CHECKSUM_BYTES, HEAD_BYTES)));
-  if (facts.key !== key) throw new Error(`it was made for ${facts.key}, this is ${key}`);
-  return { memory: bytes.subarray(HEAD_BYTES), fit: facts.fit };
 }
 
 /** @param {Uint8Array<ArrayBuffer>} bytes */

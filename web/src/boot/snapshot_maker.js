@@ -6,10 +6,11 @@
  */
 
 import { Downloads } from "./downloads.js";
-import { downloadFiles, startPyodide, unpack } from "./pyodide.js";
-import { fitOf } from "./side_module.js";
+import { SITE, downloadFiles, startPyodide, unpack } from "./pyodide.js";
+import { SIDE_MODULE, fitOf } from "./side_module.js";
 import { snapshotBytes, snapshotKey } from "./snapshot.js";
 import { SnapshotStore } from "./snapshot_store.js";
+import { UnpackedStore } from "./unpacked_store.js";
 
 /** @typedef {import("./assets.js").Manifest} Manifest */
 
@@ -21,7 +22,11 @@ const ROOM_BYTES = 128 * 2 ** 20;
  * @returns {Promise<Uint8Array<ArrayBuffer>>}
  */
 export async function makeSnapshot(base, manifest) {
-  const files = downloadFiles(base, manifest, new Downloads(manifest, () => {}));
+  return madeFrom(downloadFiles(base, manifest, new Downloads(manifest, () => {})), manifest);
+}
+
+/** @param {import("./pyodide.js").Files} files @param {Manifest} manifest */
+async function madeFrom(files, manifest) {
   const pyodide = await startPyodide(files, { making: true });
   await unpack(pyodide, files);
   pyodide.runPython("from agrun_wasm.browser import warm_start; warm_start.prepare(); del warm_start");
@@ -40,6 +45,9 @@ export async function keepSnapshot(base, manifest) {
     if (!lock || (await store.has())) return;
     const { quota = Infinity, usage = 0 } = await navigator.storage.estimate();
     if (quota - usage < ROOM_BYTES) return;
-    await store.write(await makeSnapshot(base, manifest));
+    const files = downloadFiles(base, manifest, new Downloads(manifest, () => {}));
+    const [snapshot, native, site] = await Promise.all([madeFrom(files, manifest), files.native, files.site]);
+    await new UnpackedStore(base, manifest).write({ [SIDE_MODULE.asset]: native, [SITE]: site });
+    await store.write(snapshot);
   });
 }
