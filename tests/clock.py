@@ -89,7 +89,7 @@ class _Driver:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._clocks: list[FakeClock] = []
-        self._others: _Others = _ReadyQueue(loop) if hasattr(loop, "_ready") else _CountedCallbacks(loop)
+        self._others = _others_of(loop)
         self._quiet = 0
         self._running = False
 
@@ -151,6 +151,33 @@ class _ReadyQueue:
 
     def call_soon(self, callback: Callable[[], None]) -> None:
         self._loop.call_soon(callback)
+
+
+class _DueQueue:
+    """The page's own loop (agrun_wasm/browser/event_loop.py): what is ready stands in `_due`. A round goes through the
+    browser, whose promises and messages have their turn between two of them."""
+
+    def __init__(self, loop: Any) -> None:
+        self._loop = loop
+        self._through_the_browser = super(type(loop), loop).call_later
+
+    def watch(self) -> None:
+        pass
+
+    def unwatch(self) -> None:
+        pass
+
+    def waiting(self) -> bool:
+        return bool(self._loop._due)
+
+    def call_soon(self, callback: Callable[[], None]) -> None:
+        self._through_the_browser(0, callback)
+
+
+def _others_of(loop: asyncio.AbstractEventLoop) -> _Others:
+    if hasattr(loop, "_ready"):
+        return _ReadyQueue(loop)
+    return _DueQueue(loop) if hasattr(loop, "_due") else _CountedCallbacks(loop)
 
 
 class _CountedCallbacks:

@@ -82,7 +82,7 @@ class _Runs(LocalRuns):
 
     def bring(self, result: RunResult) -> None:
         if result.run_id not in self._runs:
-            known = self._runs[result.run_id] = _Known(result.run_id, result.session_id)
+            known = self._runs[result.run_id] = _Known(result.run_id, result.session_id, "")
             known.result = result
 
 
