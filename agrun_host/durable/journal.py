@@ -75,7 +75,7 @@ class WorkflowJournal:
             raise
         except BaseException as error:  # DBOS's conflicts are no Exceptions
             self._lost(error if isinstance(error, Exception) else None)
-            raise
+            raise asyncio.CancelledError from error  # as the whole drive is: told of the error, the core calls again
         self._recorded[key] = result  # the run may be driven again in this very workflow
         return value
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -81,12 +82,21 @@ async def notebook(browser: Browser, lite: Site) -> AsyncIterator[Page]:
     context.on("request", lambda request: _note_foreign(foreign, lite, request.url))
     page = await context.new_page()
     await page.goto(f"{lite.origin}/lite/notebooks/index.html?path=agrun.ipynb")
-    for number in (0, 1):
-        await run_cell(page, number)
-    await expect(prompt(page, 1)).to_have_text("[2]:", timeout=FIRST_MS)
+    for number in (0, 1):  # one after the other: on a busy machine, what comes before the kernel is there is lost
+        await run_until_done(page, number)
     yield page
     assert foreign == []
     await context.close()
+
+
+async def run_until_done(page: Page, number: int) -> None:
+    for _ in range(3):
+        await run_cell(page, number)
+        try:
+            return await expect(prompt(page, number)).to_have_text(re.compile(r"\[\d+\]:"), timeout=FIRST_MS / 3)
+        except AssertionError:
+            continue
+    raise AssertionError(f"cell {number} does not come to its end")
 
 
 def _note_foreign(foreign: list[str], lite: Site, url: str) -> None:
