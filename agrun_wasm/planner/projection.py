@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from agrun_wasm.actions.definition import Action
 from agrun_wasm.contracts.action import ArgSpec
 from agrun_wasm.contracts.model import ToolSpec
 
+_SPECS: WeakKeyDictionary[Action, ToolSpec] = WeakKeyDictionary()
 _EXAMPLES: dict[str, Any] = {
     "string": "...",
     "number": 1.5,
@@ -23,7 +25,15 @@ _EXAMPLES: dict[str, Any] = {
 
 
 def tool_spec(action: Action) -> ToolSpec:
-    """The native tool of an action: description and guidance, and its parameters."""
+    """The native tool of an action: description and guidance, and its parameters. The same object at every cycle of
+    every run, which is a tenth of what a waiting run weighs; nobody changes one."""
+    found = _SPECS.get(action)
+    if found is None:
+        found = _SPECS[action] = _tool_spec(action)
+    return found
+
+
+def _tool_spec(action: Action) -> ToolSpec:
     meta = action.planner
     guidance = meta.guidance if meta else ""
     description = " ".join(part for part in (action.description.strip(), guidance.strip()) if part)

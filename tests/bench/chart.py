@@ -37,7 +37,7 @@ def _group(finding: Finding, top: int) -> list[str]:
     """One finding: its name, its bars, and the line of its reach."""
     bars = {"agrun_wasm": finding.ours, **finding.peers}
     longest = max(finding.reach_of_ours, *(series.high for series in bars.values()))
-    scale = _WIDTH / longest
+    scale = _WIDTH / longest if longest else 0.0  # nothing lost is nothing to draw
     drawn = [_text(10, top + 20, f"{finding.measure}  {finding.what} (reach: {finding.reach_text})", weight="bold")]
     y = top + _GAP - 6
     for name, series in bars.items():
