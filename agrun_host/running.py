@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -23,6 +22,7 @@ from agrun_host.options import (
     skills_of,
 )
 from agrun_wasm.contracts.config import RuntimeConfig
+from agrun_wasm.runtime.default_ports import RandomIds
 
 if TYPE_CHECKING:
     from agrun_wasm import Runtime
@@ -105,6 +105,6 @@ def run(
         refuse(screen, "--record and --replay exclude each other")
     options = DriveOptions(record=record, replay=replay, save_state=save_state, otel=otel, as_json=as_json)
     if keep or database is not None:
-        asked = Begun(f"run-{os.urandom(8).hex()}", asked=request)
+        asked = Begun(RandomIds().new("run"), asked=request)
         drive_kept(screen, config, asked, database, options)
     drive(screen, config, start, request, options)
