@@ -100,7 +100,7 @@ class Fleet:
 
     @asynccontextmanager
     async def if_dead(self, executor_id: str) -> AsyncIterator[bool]:
-        """Has the process of this id ended? Within the block nobody else is told so."""
+        """Has the process of this id ended? Within the block nobody else is told so, for its lock is held."""
         if not self._database.is_shared or executor_id == self._id:
             yield True
             return

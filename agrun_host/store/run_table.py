@@ -76,11 +76,9 @@ class RunTable:
             found = (await connection.execute(_SELECT.where(tables.runs.c.id == run_id))).first()
         return None if found is None else _row(found)
 
-    async def latest(self, limit: int = 100, before: float | None = None) -> list[RunRow]:
-        """The latest first; `before` is the `created_at` of the last one of the page before."""
+    async def latest(self, limit: int = 100) -> list[RunRow]:
+        """The latest first."""
         query = _SELECT.order_by(tables.runs.c.created_at.desc()).limit(limit)
-        if before is not None:
-            query = query.where(tables.runs.c.created_at < before)
         async with self._database.transaction() as connection:
             return [_row(found) for found in await connection.execute(query)]
 
