@@ -17,6 +17,7 @@ from agrun_host.drive_command import runtime_of
 from agrun_host.options import (
     BaseUrl,
     Bundled,
+    OfferedSkills,
     PlannerMode,
     Profile,
     Provider,
@@ -24,7 +25,6 @@ from agrun_host.options import (
     TrustSkills,
     config_of,
     refuse,
-    skills_of,
 )
 from agrun_host.telemetry_export import telemetry
 from agrun_wasm import AgrunError
@@ -67,9 +67,9 @@ def chat(
 
     screen = MarkdownScreen()
     try:
-        config = config_of(screen, provider, base_url, plannerMode=planner_mode, profile=profile)
-        offered = skills_of(screen, skills, trust=trust_skills, bundled=bundled)
-        runtime = runtime_of(screen, config.model_copy(update={"skills": offered}), None)
+        offered = OfferedSkills(skills, trust_skills, bundled)
+        config = config_of(screen, provider, base_url, offered, plannerMode=planner_mode, profile=profile)
+        runtime = runtime_of(screen, config, None)
     except AgrunError as error:
         refuse(screen, error.message, error.hint)
     try:

@@ -7,7 +7,6 @@ things look.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, NoReturn
 
 import typer
 
-from agrun_host.options import DATABASE_VARIABLE, refuse
+from agrun_host.options import database_url, refuse
 from agrun_host.runs import NoSuchRun
 from agrun_host.telemetry_export import telemetry
 from agrun_wasm import AgrunError, RunResult
@@ -75,7 +74,7 @@ def drive(
     from agrun_host.driving import run_as_json, run_shown
 
     with _told(screen), telemetry(screen, wanted=options.otel) as instrument:
-        cassette = _cassette(options.record, options.replay)
+        cassette = _cassette(screen, options.record, options.replay)
         runtime = instrument(runtime_of(screen, config(), cassette))
 
         def next_turn(session: str, said: str) -> RunStart:
@@ -100,14 +99,14 @@ def drive_kept(
         refuse(screen, "--save-state is for runs that are kept nowhere else; the database has the state of this one")
     interrupted = f"interrupted; agrun resume {begun.run_id} goes on with it"
     with _told(screen, interrupted), telemetry(screen, wanted=options.otel) as instrument:
-        cassette = _cassette(options.record, options.replay)
+        cassette = _cassette(screen, options.record, options.replay)
         made = config()
 
         def make_runtime(**ports: Any) -> Runtime:
             return instrument(runtime_of(screen, made, cassette, **ports))
 
-        url = database or os.environ.get(DATABASE_VARIABLE)
-        result = follow_kept(Kept(make_runtime, url, cassette), begun, screen, as_json=options.as_json)
+        kept = Kept(make_runtime, database_url(database), cassette)
+        result = follow_kept(kept, begun, screen, as_json=options.as_json)
     _exit(screen, result, cassette)
 
 
@@ -134,7 +133,10 @@ def _exit(screen: Screen, result: RunResult, cassette: Cassette | None) -> NoRet
     raise typer.Exit(EXIT_CODES["failed"] if missed else EXIT_CODES[result.status])
 
 
-def _cassette(record: Path | None, replay: Path | None) -> Cassette | None:
+def _cassette(screen: Screen, record: Path | None, replay: Path | None) -> Cassette | None:
+    """The open cassette of a command, None without one. Raises CASSETTE_INVALID and CASSETTE_VERSION_UNSUPPORTED."""
+    if record is not None and replay is not None:
+        refuse(screen, "--record and --replay exclude each other")
     path = record or replay
     if path is None:
         return None

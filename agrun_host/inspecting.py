@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from agrun_host.options import (
     BaseUrl,
     Bundled,
+    OfferedSkills,
     PlannerMode,
     Profile,
     Provider,
@@ -18,9 +19,10 @@ from agrun_host.options import (
     TrustSkills,
     config_of,
     refuse,
-    skills_of,
 )
 from agrun_wasm import AgrunError, Runtime
+
+__all__ = ["describe", "inspect_prompt", "surface"]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 
@@ -86,9 +88,7 @@ def inspect_prompt(
     show_request(inspected, origins, full=full)
 
 
-def surface(
-    as_json: AsJson = False,
-) -> None:
+def surface(as_json: AsJson = False) -> None:
     """Print every static definition as Markdown: actions, decision tools, capabilities, prompt sections.
 
     \b
@@ -114,9 +114,8 @@ def _runtime(
 
     screen = Screen()
     try:
-        keys: dict[str, Any] = {"plannerMode": planner_mode, "profile": profile}
-        config = config_of(screen, provider, base_url, **keys)
-        offered = skills_of(screen, skills, trust=trust_skills, bundled=bundled)
-        return Runtime(config.model_copy(update={"skills": offered}))
+        offered = OfferedSkills(skills, trust_skills, bundled)
+        config = config_of(screen, provider, base_url, offered, plannerMode=planner_mode, profile=profile)
+        return Runtime(config)
     except AgrunError as error:
         refuse(screen, error.message, error.hint)

@@ -7,7 +7,6 @@ options, how things look, how a database keeps a run.
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,6 +18,7 @@ from agrun_host.runs import NoSuchRun
 from agrun_host.terminal import Screen
 from agrun_wasm import RunEvent, RunResult
 from agrun_wasm.contracts.errors import StateInvalid
+from agrun_wasm.runtime.default_ports import RandomIds
 
 if TYPE_CHECKING:
     from agrun_host.cassette import Cassette
@@ -89,7 +89,7 @@ async def _set_in_motion(runs: DurableRuns, begun: Begun, screen: Screen) -> tup
     from its beginning, one that waited from there on."""
     run_id = begun.run_id
     if begun.asked is not None:
-        await runs.start(begun.asked, session=_new_id("session"), run_id=run_id)
+        await runs.start(begun.asked, session=RandomIds().new("session"), run_id=run_id)
         return run_id, 0
     view = await runs.view(run_id)
     if begun.said is not None:
@@ -117,11 +117,7 @@ async def _next_turn(runs: DurableRuns, run_id: str, said: str) -> str:
         raise StateInvalid(f"resume: run {run_id!r} ({view.status}) asks no question that could be answered")
     system = (await runs.asked(run_id)).get("system")
     asked = {"prompt": said, **({"system": system} if system else {})}
-    return (await runs.start(asked, session=view.session_id, run_id=_new_id("run"))).run_id
-
-
-def _new_id(kind: str) -> str:
-    return f"{kind}-{os.urandom(8).hex()}"
+    return (await runs.start(asked, session=view.session_id, run_id=RandomIds().new("run"))).run_id
 
 
 def _shown(screen: Screen, *, as_json: bool) -> Callable[[Mapping[str, Any]], None]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 
 from pydantic import SecretStr
 
+from agrun_host.provider_headers import AUTH_HEADERS
 from agrun_wasm.contracts.config import ProviderConfig, RuntimeConfig
 
 __all__ = ["KEY_VARIABLES", "find_key", "missing_key", "with_key"]
@@ -19,8 +20,6 @@ KEY_VARIABLES: dict[str, tuple[str, ...]] = {
     "anthropic": ("ANTHROPIC_API_KEY",),
     "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
 }
-#: whoever sets one of these headers has said how to sign in, and to whom
-_AUTH_HEADERS = frozenset({"authorization", "x-api-key", "x-goog-api-key", "api-key"})
 
 
 def find_key(
@@ -71,4 +70,4 @@ def missing_key(config: RuntimeConfig) -> str | None:
 def _signs_in(provider: ProviderConfig) -> bool:
     key = provider.api_key
     has_key = key is not None and not (isinstance(key, SecretStr) and not key.get_secret_value().strip())
-    return has_key or not _AUTH_HEADERS.isdisjoint(name.lower() for name in provider.headers)
+    return has_key or any(name.lower() in AUTH_HEADERS for name in provider.headers)

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import time
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agrun_host.options import DATABASE_VARIABLE, DatabaseUrl, refuse
+from agrun_host.options import DatabaseUrl, database_url, refuse
 from agrun_wasm import AgrunError
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ def runs(
     from agrun_host.terminal import Screen
 
     try:
-        rows = asyncio.run(_rows(database or os.environ.get(DATABASE_VARIABLE), limit))
+        rows = asyncio.run(_rows(database_url(database), limit))
     except AgrunError as error:
         refuse(Screen(), error.message, error.hint)
     if as_json:

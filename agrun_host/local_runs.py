@@ -10,11 +10,11 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Self
 
-from agrun_host.runs import NoSuchRun, RunIdTaken, RunView, digest_of
+from agrun_host.runs import BROKEN, NoSuchRun, RunIdTaken, RunView, digest_of, failed_result
 from agrun_wasm.contracts.errors import AgrunError, ApprovalInvalid, ErrorInfo, StateInvalid
-from agrun_wasm.contracts.result import RunResult, Usage
+from agrun_wasm.contracts.result import RunResult
 from agrun_wasm.loop.waiting import StopHow
 from agrun_wasm.runtime.host_input import mapping, read_input
 from agrun_wasm.runtime.run import Run
@@ -27,6 +27,7 @@ _log = logging.getLogger(__name__)
 
 #: runs that are known at most, those in progress aside; the oldest are forgotten, those that wait for a person last
 KEPT = 1_000
+_ENDED = ErrorInfo(code="INTERNAL", message="the server ended before the run began")
 
 
 class LocalRuns:
@@ -136,7 +137,7 @@ class LocalRuns:
                 begun.set_result(None)
                 known.result = await run.result()
         except asyncio.CancelledError:
-            known.result = known.failed(ErrorInfo(code="INTERNAL", message="the server ended before the run began"))
+            known.result = failed_result(known.run_id, known.session_id, _ENDED)
             begun.cancel()
             raise
         except Exception as error:
@@ -150,7 +151,7 @@ class LocalRuns:
                     return
             if not isinstance(error, AgrunError):
                 _log.error("run %s failed", known.run_id, exc_info=error)
-            known.result = known.failed(_told(error))
+            known.result = failed_result(known.run_id, known.session_id, _told(error))
         finally:
             drive.moves.set()
             drive.over.set()
@@ -222,22 +223,6 @@ class _Known:
         del shown["state"]
         return RunView(self.run_id, self.session_id, self.result.status, shown)
 
-    def failed(self, error: ErrorInfo) -> RunResult:
-        """The result of a run that could not come to one of its own."""
-        source: Literal["failed"] = "failed"
-        return RunResult(
-            run_id=self.run_id,
-            session_id=self.session_id or "",
-            status="failed",
-            final_answer_source=source,
-            terminalized_by=source,
-            error=error,
-            usage=Usage(),
-            cycles=[],
-            steps=[],
-            state={},
-        )
-
 
 async def _read(run: Run, after: int) -> AsyncGenerator[dict[str, Any], None]:
     async for event in run.events(after):
@@ -245,7 +230,7 @@ async def _read(run: Run, after: int) -> AsyncGenerator[dict[str, Any], None]:
 
 
 def _told(error: Exception) -> ErrorInfo:
-    """What is told of what kept a run from its end; the words of an unknown error may hold anything."""
+    """What is told of what kept a run from its end."""
     if isinstance(error, AgrunError):
         return error.info()
-    return ErrorInfo(code="INTERNAL", message="the server failed to drive the run; its log says more")
+    return BROKEN

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, NoReturn
 
 import typer
 
@@ -46,8 +47,26 @@ DatabaseUrl = Annotated[
 ]
 
 
-def config_of(screen: Screen, provider: str, base_url: str | None, **keys: Any) -> RuntimeConfig:
-    """The config that the options make; raises CONFIG_INVALID, and ends the command for a provider it cannot name."""
+def database_url(given: str | None) -> str | None:
+    """The URL of --database, else of the environment; None is the file in the data folder."""
+    return given or os.environ.get(DATABASE_VARIABLE)
+
+
+class OfferedSkills(NamedTuple):
+    """What the options say of skills: folders to load, whether their tools.py may run, and the bundled ones."""
+
+    paths: list[Path] | None
+    trust: bool
+    bundled: bool
+
+
+def config_of(
+    screen: Screen, provider: str, base_url: str | None, offered: OfferedSkills, **keys: Any
+) -> RuntimeConfig:
+    """The config that the options make, skills included; `keys` are its other keys, as document 2 names them.
+
+    Raises CONFIG_INVALID and what a skill raises, and ends the command for a provider that it cannot name.
+    """
     from agrun_wasm.runtime.host_input import read_config
 
     config = read_config(None, {"provider": provider, **keys})
@@ -55,7 +74,7 @@ def config_of(screen: Screen, provider: str, base_url: str | None, **keys: Any) 
         placed = config.provider_config().model_copy(update={"base_url": base_url})
         config = config.model_copy(update={"provider": placed})
     _check_provider(screen, config.provider_config())
-    return config
+    return config.model_copy(update={"skills": _skills_of(screen, offered)})
 
 
 def _check_provider(screen: Screen, provider: ProviderConfig) -> None:
@@ -67,18 +86,18 @@ def _check_provider(screen: Screen, provider: ProviderConfig) -> None:
         refuse(screen, f"provider {name!r} needs --base-url", "For example --base-url http://127.0.0.1:11434/v1")
 
 
-def skills_of(screen: Screen, paths: list[Path] | None, *, trust: bool, bundled: bool) -> list[Skill]:
+def _skills_of(screen: Screen, offered: OfferedSkills) -> list[Skill]:
     """The skills to offer, those that were asked for before bundled ones of their name; their faults are told."""
     from agrun_host.skills import bundled_skills, load_skills
 
-    asked = [skill for path in paths or [] for skill in load_skills(path, trust=trust)]
+    asked = [skill for path in offered.paths or [] for skill in load_skills(path, trust=offered.trust)]
     for skill in asked:
         for found in skill.diagnostics:
             screen.note(f"skill {skill.name}: {found['message']}")
         if skill.has_tools_file and not skill.trusted:
             screen.note(f"skill {skill.name}: its tools.py is not run; --trust-skills lets it")
     names = {skill.name for skill in asked}
-    return [*(skill for skill in (bundled_skills() if bundled else []) if skill.name not in names), *asked]
+    return [*(skill for skill in (bundled_skills() if offered.bundled else []) if skill.name not in names), *asked]
 
 
 def refuse(screen: Screen, problem: str, hint: str = "") -> NoReturn:

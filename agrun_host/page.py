@@ -1,24 +1,21 @@
-"""Serving the built page: static files with the headers that the page is made for."""
+"""The built page: where it lies, its files under their types, and the headers that it is made for.
+
+Must not know: what else is served, and where.
+"""
 
 from __future__ import annotations
 
-import contextlib
-import socket
-from collections.abc import Callable, MutableMapping
+from collections.abc import MutableMapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
-from starlette.middleware import Middleware
 from starlette.responses import FileResponse, Response
-from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["PageHeaders", "find_page", "page_app", "page_files", "serve_page"]
+__all__ = ["PageHeaders", "find_page", "page_files"]
 
-HOST = "127.0.0.1"
 #: `connect-src` lets the page reach any provider over TLS, and servers on this machine; the rest is the page's own
 CONTENT_SECURITY_POLICY = "; ".join(
     [
@@ -97,22 +94,3 @@ def find_page() -> Path | None:
 def page_files(directory: Path) -> PageFiles:
     """The page in `directory`, as an app to mount."""
     return PageFiles(directory=directory, html=True)
-
-
-def page_app(directory: Path) -> Starlette:
-    """A Starlette app that serves the page in `directory`."""
-    return Starlette(routes=[Mount("/", page_files(directory), name="page")], middleware=[Middleware(PageHeaders)])
-
-
-def serve_page(directory: Path, port: int, ready: Callable[[str], None]) -> None:
-    """Serves the page on this machine until Ctrl+C; `ready` is told its address. Raises OSError for the port."""
-    import uvicorn
-
-    config = uvicorn.Config(page_app(directory), host=HOST, log_level="warning")
-    with socket.socket() as listening:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((HOST, port))
-        listening.listen()  # whoever is told the address may come before the server has started
-        ready(f"http://{HOST}:{listening.getsockname()[1]}/")
-        with contextlib.suppress(KeyboardInterrupt):
-            uvicorn.Server(config).run(sockets=[listening])

@@ -16,6 +16,7 @@ from agrun_host.options import (
     BaseUrl,
     Bundled,
     DatabaseUrl,
+    OfferedSkills,
     PlannerMode,
     Profile,
     Provider,
@@ -23,7 +24,6 @@ from agrun_host.options import (
     TrustSkills,
     config_of,
     refuse,
-    skills_of,
 )
 from agrun_wasm.contracts.config import RuntimeConfig
 
@@ -106,8 +106,8 @@ def resume(
     options = DriveOptions(record=record, replay=replay, save_state=save_state, otel=otel, as_json=as_json)
 
     def config() -> RuntimeConfig:
-        made = config_of(screen, provider, base_url, plannerMode=planner_mode, profile=profile)
-        return made.model_copy(update={"skills": skills_of(screen, skills, trust=trust_skills, bundled=bundled)})
+        offered = OfferedSkills(skills, trust_skills, bundled)
+        return config_of(screen, provider, base_url, offered, plannerMode=planner_mode, profile=profile)
 
     if database is not None or _is_run_id(state):
         begun = Begun(state, decisions=decisions, extend=extension, every=every, said=answer)

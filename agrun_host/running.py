@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,16 +12,16 @@ from agrun_host.options import (
     BaseUrl,
     Bundled,
     DatabaseUrl,
+    OfferedSkills,
     PlannerMode,
     Profile,
     Provider,
     Skills,
     TrustSkills,
     config_of,
-    refuse,
-    skills_of,
 )
 from agrun_wasm.contracts.config import RuntimeConfig
+from agrun_wasm.runtime.default_ports import RandomIds
 
 if TYPE_CHECKING:
     from agrun_wasm import Runtime
@@ -92,19 +91,18 @@ def run(
 
     screen = Screen()
     request = {"prompt": prompt, **({"system": system} if system else {})}
-    keys = {"plannerMode": planner_mode, "maxSteps": max_steps, "profile": profile}
 
     def config() -> RuntimeConfig:
-        made = config_of(screen, provider, base_url, **keys)
-        return made.model_copy(update={"skills": skills_of(screen, skills, trust=trust_skills, bundled=bundled)})
+        offered = OfferedSkills(skills, trust_skills, bundled)
+        return config_of(
+            screen, provider, base_url, offered, plannerMode=planner_mode, maxSteps=max_steps, profile=profile
+        )
 
     def start(runtime: Runtime) -> RunStart:
         return runtime.session().stream(request)
 
-    if record is not None and replay is not None:
-        refuse(screen, "--record and --replay exclude each other")
     options = DriveOptions(record=record, replay=replay, save_state=save_state, otel=otel, as_json=as_json)
     if keep or database is not None:
-        asked = Begun(f"run-{os.urandom(8).hex()}", asked=request)
+        asked = Begun(RandomIds().new("run"), asked=request)
         drive_kept(screen, config, asked, database, options)
     drive(screen, config, start, request, options)

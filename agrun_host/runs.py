@@ -11,10 +11,18 @@ import json
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Literal, NamedTuple, Protocol
 
-from agrun_wasm.contracts.errors import AgrunError
+from agrun_wasm.contracts.errors import AgrunError, ErrorInfo
 from agrun_wasm.contracts.request import RunInput
+from agrun_wasm.contracts.result import RunResult, Usage
 
-__all__ = ["NoSuchRun", "RunIdTaken", "RunView", "Runs", "digest_of"]
+__all__ = ["BROKEN", "NoSuchRun", "RunIdTaken", "RunView", "Runs", "digest_of", "failed_result"]
+
+#: what is told of a fault of ours: its own words may hold anything
+BROKEN = ErrorInfo(
+    code="INTERNAL",
+    message="the server failed to drive the run; its log says more",
+    hint="What had finished stays done. Start a new run.",
+)
 
 
 class RunView(NamedTuple):
@@ -47,6 +55,22 @@ def digest_of(asked: RunInput, session: str | None) -> str:
     """What tells a request that is repeated from another one under the same id."""
     written = json.dumps([asked.to_json(), session], sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(written.encode()).hexdigest()
+
+
+def failed_result(run_id: str, session_id: str | None, error: ErrorInfo) -> RunResult:
+    """The result of a run that could not come to one of its own: without steps, and without a state to go on from."""
+    return RunResult(
+        run_id=run_id,
+        session_id=session_id or "",
+        status="failed",
+        final_answer_source="failed",
+        terminalized_by="failed",
+        error=error,
+        usage=Usage(),
+        cycles=[],
+        steps=[],
+        state={},
+    )
 
 
 class Runs(Protocol):

@@ -15,14 +15,15 @@ from agrun_host.options import (
     DATABASE_VARIABLE,
     BaseUrl,
     Bundled,
+    OfferedSkills,
     PlannerMode,
     Profile,
     Provider,
     Skills,
     TrustSkills,
     config_of,
+    database_url,
     refuse,
-    skills_of,
 )
 from agrun_wasm import AgrunError
 
@@ -110,10 +111,11 @@ def serve(
     if directory is not None and not (directory / "index.html").is_file():
         refuse(screen, f"there is no built page in {directory}", "Run `python build.py web` first.")
     try:
-        keys = {"plannerMode": planner_mode, "maxSteps": max_steps, "profile": profile}
-        config = config_of(screen, provider, base_url, **keys)
-        offered = skills_of(screen, skills, trust=trust_skills, bundled=bundled)
-        config = with_key(config.model_copy(update={"skills": offered}), stored=key_in_keyring)
+        offered = OfferedSkills(skills, trust_skills, bundled)
+        config = config_of(
+            screen, provider, base_url, offered, plannerMode=planner_mode, maxSteps=max_steps, profile=profile
+        )
+        config = with_key(config, stored=key_in_keyring)
         settings = ServeSettings(
             host=host,
             port=port,
@@ -135,7 +137,7 @@ def serve(
             *provider_relay_routes(providers, fetch),
             *fetch_relay_routes(fetch, relay_to or (), token=settings.token is not None),
         ]
-        url = database or os.environ.get(DATABASE_VARIABLE)
+        url = database_url(database)
         kept = asyncio.run(_kept(url))
         app = create_app(settings, _opened(screen, make_runtime, url, limit), relays, at_end=fetch.aclose)
 

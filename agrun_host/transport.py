@@ -91,15 +91,15 @@ class _Call:
     async def _follow(self, seconds: float | None) -> _Response:
         """The response after redirects, which are followed for GET and HEAD only."""
         request = self._request
-        url, headers = request.url, request.headers
+        url, headers, is_redirected = request.url, request.headers, False
         guarded = self._port._guards(request)
         for _ in range(MAX_REDIRECTS + 1):
             try:
                 response = await self._send(url, headers, seconds, guarded)
             except NotPublicError as fault:
-                kind: Literal["private_address", "redirect_private"]
-                kind = "private_address" if url == request.url else "redirect_private"
-                raise FetchError(kind, str(fault), url=url) from None
+                if is_redirected:
+                    raise FetchError("redirect_private", f"a redirect leads astray: {fault}", url=url) from None
+                raise FetchError("private_address", str(fault), url=url) from None
             except FetchError:
                 raise
             except Exception as fault:
@@ -114,9 +114,9 @@ class _Call:
             if place is None:
                 return response
             await response.close(wait=True)
-            led = target(url, place, guarded=guarded)
+            led = target(url, place)
             headers = headers_along(headers, url, led)
-            url = led
+            url, is_redirected = led, True
         raise FetchError("too_many_redirects", f"more than {MAX_REDIRECTS} redirects", url=url)
 
     async def _send(self, url: str, headers: Mapping[str, str], seconds: float | None, guarded: bool) -> _Response:

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-from agrun_host.durable.failing import failed_result
 from agrun_host.durable.live import LiveRun
 from agrun_host.durable.places import Places
+from agrun_host.runs import failed_result
 from agrun_host.store.run_table import RunRow
 from agrun_wasm.contracts.errors import AgrunError
 from agrun_wasm.contracts.result import RunResult
@@ -109,7 +109,7 @@ class Drive:
                     live.add(event)
                 return await run.result()
         except AgrunError as error:  # nothing has moved: a skill could not be loaded, the state is of another version
-            return failed_result(row, error.info())
+            return failed_result(row.id, row.session_id, error.info())
 
     def _opened(self, row: RunRow, state: dict[str, Any]) -> AbstractAsyncContextManager[Run]:
         given = row.decisions or {}

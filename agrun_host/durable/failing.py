@@ -1,4 +1,4 @@
-"""The end of a run that could not come to one of its own: a fault of ours, or a refusal before anything had moved.
+"""The end of a run that could not come to one of its own, for a fault of ours.
 
 It ends as failed all the same: nobody would wait for a run that stands still, and its session would stand still with
 it. Must not know: what the fault was; its words may hold anything, and are in the log alone.
@@ -10,18 +10,10 @@ import time
 from typing import Any
 
 from agrun_host.durable.places import Places
-from agrun_host.store.run_table import RunRow
-from agrun_wasm.contracts.errors import ErrorInfo
+from agrun_host.runs import BROKEN, failed_result
 from agrun_wasm.contracts.events import RunEvent
-from agrun_wasm.contracts.result import RunResult, Usage
 
-__all__ = ["fail", "failed_result"]
-
-BROKEN = ErrorInfo(
-    code="INTERNAL",
-    message="the server failed to drive the run; its log says more",
-    hint="What had finished stays done. Start a new run.",
-)
+__all__ = ["fail"]
 
 
 async def fail(places: Places, run_id: str, number: int) -> None:
@@ -38,22 +30,6 @@ async def fail(places: Places, run_id: str, number: int) -> None:
     last = RunEvent.made(seq, "run-failed", run_id, cycle, time.time() * 1000, detail).to_json()
     if row.session_id is not None:
         await places.sessions.give_turn(row.session_id, run_id, [])
-    shown = failed_result(row, BROKEN).to_json() | {"steps": [*steps, last]}
+    shown = failed_result(run_id, row.session_id, BROKEN).to_json() | {"steps": [*steps, last]}
     del shown["state"]
     await places.runs.end(run_id, number, "failed", shown, None, seq, last=last)
-
-
-def failed_result(row: RunRow, error: ErrorInfo) -> RunResult:
-    return RunResult(
-        run_id=row.id,
-        session_id=row.session_id or "",
-        status="failed",
-        output=None,
-        final_answer_source="failed",
-        terminalized_by="failed",
-        error=error,
-        usage=Usage(),
-        cycles=[],
-        steps=[],
-        state={},
-    )

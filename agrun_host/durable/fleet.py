@@ -65,8 +65,7 @@ class Fleet:
     async def leave(self) -> None:
         if self._connection is not None:
             connection, self._connection, self._is_held = self._connection, None, False
-            await connection.invalidate()  # closes it for good, and the lock with it
-            await connection.close()
+            await _let_go(connection)
 
     async def rejoin(self) -> None:
         """Takes the lock again where the connection that held it was lost, as often as it takes."""
@@ -90,21 +89,18 @@ class Fleet:
         for other in others:
             if other == self._id:
                 continue
-            connection = await self._connect()
-            try:
-                if await self._lock(connection, other):
-                    await take_over(other)
-                    async with self._database.transaction() as writing:
-                        await writing.execute(sa.delete(tables.executors).where(tables.executors.c.id == other))
-                    buried.append(other)
-            finally:
-                await connection.invalidate()  # closes it for good, and its lock with it
-                await connection.close()
+            async with self.if_dead(other) as dead:
+                if not dead:
+                    continue
+                await take_over(other)
+                async with self._database.transaction() as connection:
+                    await connection.execute(sa.delete(tables.executors).where(tables.executors.c.id == other))
+                buried.append(other)
         return buried
 
     @asynccontextmanager
     async def if_dead(self, executor_id: str) -> AsyncIterator[bool]:
-        """Has the process of this id ended? Within the block nobody else is told so."""
+        """Has the process of this id ended? Within the block nobody else is told so, for its lock is held."""
         if not self._database.is_shared or executor_id == self._id:
             yield True
             return
@@ -112,8 +108,7 @@ class Fleet:
         try:
             yield await self._lock(connection, executor_id)
         finally:
-            await connection.invalidate()  # closes it for good, and its lock with it
-            await connection.close()
+            await _let_go(connection)
 
     async def _connect(self) -> AsyncConnection:
         connection = await self._database.connect()
@@ -123,3 +118,9 @@ class Fleet:
         key = int.from_bytes(hashlib.sha256(executor_id.encode()).digest()[:8], signed=True)
         taken = await connection.execute(sa.text("SELECT pg_try_advisory_lock(:key)"), {"key": key})
         return bool(taken.scalar_one())
+
+
+async def _let_go(connection: AsyncConnection) -> None:
+    """Closes it for good instead of giving it back to the pool, and its lock with it."""
+    await connection.invalidate()
+    await connection.close()

@@ -14,6 +14,7 @@ from urllib.parse import quote, urlsplit
 from starlette.requests import Request
 from starlette.routing import Route
 
+from agrun_host.provider_headers import AUTH_HEADERS, DIALECT_HEADERS
 from agrun_host.serve.passing import INERT, PassedOn
 from agrun_host.serve.problems import Refused
 from agrun_wasm.contracts.ports import FETCH_FAILURE, FINAL_URL, Fetch, FetchError, FetchRequest, FetchResponse
@@ -29,11 +30,7 @@ _MOST_CALL_SECONDS = 3_600
 _MOST_BYTES = 16 * 1024 * 1024
 _SENT = ("accept", "accept-language")
 #: to hosts that get whole calls
-_SENT_IN_CALLS = (
-    *_SENT,
-    *("content-type", "authorization", "x-api-key", "x-goog-api-key", "api-key"),
-    *("anthropic-version", "anthropic-beta", "openai-beta"),
-)
+_SENT_IN_CALLS = (*_SENT, "content-type", *AUTH_HEADERS, *DIALECT_HEADERS)
 _GIVEN = ("content-type", "content-language", "last-modified", "retry-after", "retry-after-ms")
 #: kind of failure -> status, code
 _FAILURES = {

@@ -15,6 +15,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from agrun_host.provider_headers import AUTH_HEADERS, DIALECT_HEADERS
 from agrun_host.serve.problems import Refused, problem
 from agrun_host.serve.settings import ServeSettings
 from agrun_host.serve.token import carries
@@ -25,9 +26,13 @@ __all__ = ["Guard"]
 
 _METHODS = "GET, HEAD, POST, OPTIONS"
 #: ours, and those of the providers' dialects, which a page sends to the relays
-_ASKED_HEADERS = (
-    "authorization, content-type, idempotency-key, last-event-id, x-api-key, x-goog-api-key, api-key, "
-    "anthropic-version, anthropic-beta, anthropic-dangerous-direct-browser-access, openai-beta"
+_ASKED_HEADERS = ", ".join(
+    (
+        *("content-type", "idempotency-key", "last-event-id"),
+        *AUTH_HEADERS,
+        *DIALECT_HEADERS,
+        "anthropic-dangerous-direct-browser-access",
+    )
 )
 _SHOWN_HEADERS = f"location, retry-after, retry-after-ms, {FINAL_URL}, {FETCH_FAILURE}"
 _GUARDED = ("/v1", "/openapi.json")

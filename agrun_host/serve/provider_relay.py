@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from agrun_host.keys import find_key
+from agrun_host.provider_headers import DIALECT_HEADERS
 from agrun_host.serve.passing import INERT, PassedOn
 from agrun_host.serve.problems import Refused
 from agrun_host.serve.redacting import header_without, without
@@ -27,7 +28,7 @@ _TIMEOUT_MS = 120_000
 _MOST_SECONDS = 3_600
 _MOST_BYTES = 64 * 1024 * 1024
 #: what is passed on of a request and of an answer; everything else is the connection's, or nobody's business
-_SENT = ("accept", "content-type", "anthropic-version", "anthropic-beta", "openai-beta")
+_SENT = ("accept", "content-type", *DIALECT_HEADERS)
 _GIVEN = ("content-type", "retry-after", "retry-after-ms", "request-id", "x-request-id")
 
 

@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from agrun_host.store import tables
 from agrun_host.store.database import Database
-from agrun_wasm.contracts.errors import ApprovalInvalid, ConfigInvalid, StateConflict
+from agrun_wasm.contracts.errors import ApprovalInvalid, StateConflict
 
 __all__ = ["RunRow", "RunTable"]
 
@@ -55,8 +55,8 @@ class RunTable:
         """A new run, queued, with the state it begins from. False: there is one of this id, and nothing was changed.
         Raises ConfigInvalid for ids that no database keeps."""
         for given in (run_id, session_id):
-            if given is not None and not tables.is_id(given):
-                raise ConfigInvalid(f"{given[:40]!r} is no id of a run or session", hint=tables.ID_HINT)
+            if given is not None:
+                tables.check_id(given)
         now = time.time()
         row: dict[str, Any] = {"id": run_id, "session_id": session_id, "status": "queued", "asked": asked}
         row |= {"created_at": now, "changed_at": now}
@@ -76,11 +76,9 @@ class RunTable:
             found = (await connection.execute(_SELECT.where(tables.runs.c.id == run_id))).first()
         return None if found is None else _row(found)
 
-    async def latest(self, limit: int = 100, before: float | None = None) -> list[RunRow]:
-        """The latest first; `before` is the `created_at` of the last one of the page before."""
+    async def latest(self, limit: int = 100) -> list[RunRow]:
+        """The latest first."""
         query = _SELECT.order_by(tables.runs.c.created_at.desc()).limit(limit)
-        if before is not None:
-            query = query.where(tables.runs.c.created_at < before)
         async with self._database.transaction() as connection:
             return [_row(found) for found in await connection.execute(query)]
 

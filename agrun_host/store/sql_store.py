@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from agrun_host.store import tables
 from agrun_host.store.database import Database
-from agrun_wasm.contracts.errors import ConfigInvalid, StateConflict
+from agrun_wasm.contracts.errors import StateConflict
 
 __all__ = ["SqlStore"]
 
@@ -97,7 +97,7 @@ class SqlStore:
 
     async def save_session(self, session_id: str, history: list[Any]) -> None:
         """As Store says. Raises StateConflict where somebody else has written since."""
-        _check_id(session_id)
+        tables.check_id(session_id)
         sessions, seen = tables.sessions, self._sessions.get(session_id)
         written = json.dumps(history)
         async with self._database.transaction() as connection:
@@ -139,7 +139,7 @@ class SqlStore:
         return None
 
     async def _save(self, connection: AsyncConnection, run_id: str, state: Mapping[str, Any]) -> _Seen:
-        _check_id(run_id)
+        tables.check_id(run_id)
         states, seen = tables.states, self._runs.get(run_id)
         written = json.dumps(state)
         if seen is None:
@@ -155,11 +155,6 @@ class SqlStore:
         if removed != (0 if seen is None else seen.entries):  # somebody has added what this state does not have
             raise _moved_on("run", run_id)
         return _Seen(1 if seen is None else seen.revision + 1)
-
-
-def _check_id(given: str) -> None:
-    if not tables.is_id(given):
-        raise ConfigInvalid(f"{given[:40]!r} is no id of a run or session", hint=tables.ID_HINT)
 
 
 def _moved_on(what: str, name: str) -> StateConflict:

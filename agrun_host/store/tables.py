@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
+from agrun_wasm.contracts.errors import ConfigInvalid
 from agrun_wasm.text.strict_json import without_surrogates
 
 __all__ = [
     "APPROVAL_MOST",
-    "ID_HINT",
     "approvals",
+    "check_id",
     "entries",
     "events",
     "executors",
@@ -23,7 +24,6 @@ __all__ = [
 ]
 
 ID_MOST, APPROVAL_MOST = 200, 300
-ID_HINT = f"Take 1 to {ID_MOST} characters, none of them NUL."
 
 metadata = sa.MetaData()
 
@@ -91,3 +91,10 @@ executors = sa.Table("agrun_executors", metadata, sa.Column("id", sa.String(ID_M
 def is_id(text: str, most: int = ID_MOST) -> bool:
     """Can it stand in a column of ids, of either database? Nothing has an id that cannot."""
     return 0 < len(text) <= most and "\0" not in text and without_surrogates(text) == text
+
+
+def check_id(given: str) -> None:
+    """Raises ConfigInvalid for what cannot be the id of a run or session."""
+    if not is_id(given):
+        hint = f"Take 1 to {ID_MOST} characters, none of them NUL."
+        raise ConfigInvalid(f"{given[:40]!r} is no id of a run or session", hint=hint)

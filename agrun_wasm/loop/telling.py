@@ -18,11 +18,6 @@ from agrun_wasm.text.shorten import one_line
 OBSERVATION_CHARS = 160
 
 
-def is_told(ctx: RunContext) -> bool:
-    """Has the model been told what came of the cycle's decision?"""
-    return not ctx.state.transcript or ctx.state.transcript[-1].kind != "decision"
-
-
 def tell_results(ctx: RunContext, calls: list[CallState]) -> None:
     """Each call's own result; calls of the reply that are not among `calls` are to come again alone."""
     ctx.state.observations += [f"{call.call.named}: {call.outcome.summary}" for call in calls if call.outcome]

@@ -130,7 +130,7 @@ def _environment(folder: Path) -> dict[str, str]:
         "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
         "HOME": str(folder),
         "XDG_DATA_HOME": str(folder / "data"),
-        "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring",
+        "PYTHON_KEYRING_BACKEND": "tests.host.file_keyring.FileKeyring",
         "LANG": "C.UTF-8",
     }
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import mimetypes
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -13,10 +12,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.routing import Mount
 from starlette.types import ASGIApp
 
 from agrun_host import page as module
-from agrun_host.page import HEADERS, TYPES, find_page, page_app, serve_page
+from agrun_host.page import HEADERS, TYPES, PageHeaders, find_page, page_files
 
 FILES = {
     "index.html": b"<!doctype html><title>page</title>",
@@ -84,7 +86,8 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def app(folder: Path) -> ASGIApp:
-    return page_app(folder)
+    files = Mount("/", page_files(folder))
+    return Starlette(routes=[files], middleware=[Middleware(PageHeaders)])  # as in agrun_host.serve.app
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -104,7 +107,7 @@ async def test_the_machine_has_no_say_in_the_types(app: ASGIApp, monkeypatch: py
 
 def test_serving_changes_nothing_for_the_process(folder: Path) -> None:
     before = dict(mimetypes.types_map)
-    page_app(folder)
+    page_files(folder)
     assert mimetypes.types_map == before
 
 
@@ -174,14 +177,6 @@ def test_the_page_is_found_in_a_wheel_before_a_checkout(tmp_path: Path, monkeypa
         assert find_page() != place
         (place / "index.html").write_text("")
         assert find_page() == place
-
-
-def test_a_port_in_use_is_an_os_error(folder: Path) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        with pytest.raises(OSError, match="in use"):
-            serve_page(folder, taken.getsockname()[1], lambda address: pytest.fail("it was ready"))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Ctrl+C is a signal")

@@ -112,8 +112,10 @@ def test_a_provider_that_wants_a_key_needs_none_for_a_replay(tmp_path: Path) -> 
 
 
 def test_record_and_replay_exclude_each_other_and_a_missing_cassette_is_told(tmp_path: Path) -> None:
-    none = str(tmp_path / "none.jsonl")
-    both = agrun("run", "hi", "--record", none, "--replay", none)
-    assert (both.exit_code, "exclude each other" in both.stderr) == (2, True)
+    none, state = str(tmp_path / "none.jsonl"), tmp_path / "state.json"
+    state.write_text("{}", encoding="utf-8")
+    for command in (("run", "hi"), ("resume", str(state)), ("resume", "run-1")):
+        both = agrun(*command, "--record", none, "--replay", none)
+        assert (both.exit_code, "exclude each other" in both.stderr) == (2, True)
     missing = agrun("run", "hi", "--replay", none)
     assert (missing.exit_code, "none.jsonl cannot be read" in missing.stderr) == (2, True)
