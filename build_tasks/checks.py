@@ -26,14 +26,16 @@ def check() -> None:
 
 
 def test(arguments: Sequence[str]) -> int:
-    """Set up what the tests need, build the page, run pytest; its exit code."""
+    """Set up what the tests need, build the page, run pytest; its exit code. All of them in two processes, a file in one:
+    most of the time goes into browsers and servers that wait for each other."""
     setup("dev")
     ensure_chromium()
     ensure_postgres()
     web()
     say("==> Tests")
     colour = ["--color=yes"] if sys.stdout.isatty() else []
-    return stream([program("python"), "-m", "pytest", *colour, *arguments])
+    chosen = arguments or ["-n", "2", "--dist", "loadfile"]
+    return stream([program("python"), "-m", "pytest", *colour, *chosen])
 
 
 def bench(arguments: Sequence[str]) -> int:
