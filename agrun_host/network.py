@@ -137,9 +137,10 @@ class Connections:
 
 
 def _says_more(connection: httpcore2.AsyncHTTPConnection) -> bool:
-    """Did something come behind the end of the answer? The engine would take it for the answer to the next request."""
-    unread, _ = connection._connection._h11_state.trailing_data  # type: ignore[union-attr]
-    return bool(unread)
+    """Did something come behind the end of the answer? The engine would take it for the answer to the next request.
+    Also where the engine's inside is another than the one this was written for: then no connection is used again."""
+    state = getattr(getattr(connection, "_connection", None), "_h11_state", None)
+    return state is None or bool(state.trailing_data[0])
 
 
 class Sockets(httpcore2.AsyncNetworkBackend):

@@ -26,8 +26,10 @@ def check() -> None:
 
 
 def test(arguments: Sequence[str]) -> int:
-    """Set up what the tests need, build the page, run pytest; its exit code. All of them in two processes, a file in one:
-    most of the time goes into browsers and servers that wait for each other."""
+    """Set up what the tests need, build the page, run pytest; its exit code.
+
+    All of them in two processes, a file in one: most of the time goes into browsers and servers that wait for others.
+    """
     setup("dev")
     ensure_chromium()
     ensure_postgres()

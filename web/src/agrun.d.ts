@@ -141,7 +141,7 @@ export interface RuntimeOptions extends Omit<RuntimeConfig, "provider" | "webSea
   thread?: "worker" | "page";
   /**
    * Where later visits take a Python that has started already: "auto" (default) makes a snapshot of its memory in idle time
-   * and keeps it in the browser's Cache Storage (about 45 MB), "off" does neither; or the URL of one that
+   * and keeps it in the browser's Cache Storage (about 55 MB), "off" does neither; or the URL of one that
    * `python build.py snapshot` made. One that does not fit is never used: `onBoot` is told, and Python starts as at a first visit.
    */
   snapshot?: "auto" | "off" | (string & {});
