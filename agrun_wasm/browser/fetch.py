@@ -81,6 +81,7 @@ class JsResponse:
                     return
                 yield py_bytes(result.value)
         finally:
+            self._call.end()  # before the reader is given up: a body that was cancelled no longer hears of it
             settled(reader.cancel())
 
 

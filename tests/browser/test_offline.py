@@ -45,12 +45,14 @@ async def visitor(browser: Browser) -> AsyncIterator[BrowserContext]:
 
 
 async def kept(page: Page, name: str, seconds: float = 60) -> list[str]:
-    """The addresses that are kept, once one of this name is."""
-    for _ in range(int(seconds * 10)):
-        found = await page.evaluate(CACHED)
-        if any(name in url for url in found):
-            return sorted(found)
-        await asyncio.sleep(0.1)
+    """The addresses that are kept, once one of this name is and no more come."""
+    before: list[str] = []
+    for _ in range(int(seconds * 2)):
+        found = sorted(await page.evaluate(CACHED))
+        if found == before and any(name in url for url in found):
+            return found
+        before = found
+        await asyncio.sleep(0.5)
     raise AssertionError(f"{name} is not kept")
 
 
