@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
+from agrun_host.durable.backoff import Backoff
 from agrun_host.durable.live import LiveRun
 from agrun_host.durable.places import Places
 from agrun_host.runs import failed_result
@@ -79,12 +80,11 @@ class Drive:
 
         False: it was stopped meanwhile; it ends without having begun, and leaves nothing in the session.
         """
-        wait = _TURN_FIRST_S
+        backoff = Backoff(_TURN_FIRST_S, _TURN_MOST_S, factor=1.5)
         while not await self._places.sessions.take_turn(session, self._run_id):
             if self._stop:
                 return False
-            await asyncio.sleep(wait)
-            wait = min(wait * 1.5, _TURN_MOST_S)
+            await backoff.wait()
         return True
 
     async def _take_over(self, row: RunRow, state: dict[str, Any]) -> None:

@@ -15,13 +15,13 @@ from typing import Any
 from dbos import DBOS
 from sqlalchemy.exc import InterfaceError, OperationalError
 
+from agrun_host.durable.backoff import Backoff
 from agrun_host.store.database import DatabaseUnavailable
 
 __all__ = ["DbosJournal", "WorkflowJournal"]
 
 #: DBOS waits for a connection by itself; a disk that is full, or a lock that stays, it raises
 _AWAY = (OperationalError, InterfaceError, OSError)
-_AGAIN_FIRST_S, _AGAIN_MOST_S = 0.1, 5.0
 #: a database that does not answer holds nobody up for longer
 _LANDS_S = 5.0
 
@@ -85,14 +85,13 @@ class WorkflowJournal:
         async def given() -> Any:
             return result
 
-        wait = _AGAIN_FIRST_S
+        backoff = Backoff()
         while True:
             try:
                 await _landed(asyncio.ensure_future(DBOS.run_step_async({"name": key}, given)))
                 return
             except _AWAY:
-                await asyncio.sleep(wait)
-                wait = min(wait * 2, _AGAIN_MOST_S)
+                await backoff.wait()
 
 
 async def _landed(step: asyncio.Future[Any]) -> None:

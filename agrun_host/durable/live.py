@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
+from agrun_host.durable.backoff import Backoff
 from agrun_host.store.database import DatabaseUnavailable
 from agrun_host.store.event_table import EventTable
 from agrun_wasm.contracts.events import DELTA_TYPES, RunEvent
@@ -21,7 +22,6 @@ __all__ = ["BLOCK", "LiveRun"]
 BLOCK = 4_096
 #: events that wait for a reader; one that lags further reads the kept ones again
 BEHIND_MOST = 2_000
-_RETRY_MOST_S = 5.0
 
 
 class LiveRun:
@@ -82,13 +82,12 @@ class LiveRun:
 
     async def _append(self, steps: Sequence[Mapping[str, Any]], bound: int | None) -> None:
         """Tries until the database takes them: a run goes on while its database is away."""
-        wait = 0.1
+        backoff = Backoff()
         while True:
             try:
                 return await self._events.append(self._run_id, steps, bound)
             except DatabaseUnavailable:
-                await asyncio.sleep(wait)
-                wait = min(wait * 2, _RETRY_MOST_S)
+                await backoff.wait()
 
     def _show(self, event: dict[str, Any]) -> None:
         self._shown = event["seq"]

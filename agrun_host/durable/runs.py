@@ -15,14 +15,13 @@ from collections.abc import AsyncIterator, Mapping
 from types import TracebackType
 from typing import Any, Literal, Self
 
-from agrun_host.durable.drive import Drive
-from agrun_host.durable.engine import Engine, workflow_id
-from agrun_host.durable.failing import fail
+from agrun_host.durable.driver import Driver
+from agrun_host.durable.engine import Engine
 from agrun_host.durable.fleet import Fleet
-from agrun_host.durable.journal import DbosJournal, WorkflowJournal
+from agrun_host.durable.journal import DbosJournal
 from agrun_host.durable.places import Places
 from agrun_host.runs import NoSuchRun, RunIdTaken, RunView, digest_of
-from agrun_host.store.database import Database, DatabaseUnavailable
+from agrun_host.store.database import Database
 from agrun_host.store.run_table import RunRow
 from agrun_wasm.contracts.errors import ApprovalInvalid, StateConflict, StateInvalid
 from agrun_wasm.loop.budget import extend_budgets
@@ -44,8 +43,6 @@ LOOK_S = 1.0
 FOLLOW_S = 0.25
 #: how long a run may be queued before it is thought that whoever was to start it has died
 ORPHANED_S = 10.0
-#: how soon a run is driven again whose database went away
-_AGAIN_FIRST_S, _AGAIN_MOST_S = 0.1, 5.0
 
 
 class DurableRuns:
@@ -63,11 +60,8 @@ class DurableRuns:
         self._places = places
         self._engine = engine
         self._fleet = fleet
-        self._limit = limit
-        self._drives: dict[str, Drive] = {}
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._driver = Driver(runtime, places, engine, limit)
         self._watch: asyncio.Task[None] | None = None
-        self._closing = False
 
     @classmethod
     async def open(
@@ -97,7 +91,7 @@ class DurableRuns:
                 is_guest=only is not None,
             )
             await runs._fleet.join()
-            await runs._engine.open(runs._execute)
+            await runs._engine.open(runs._driver.execute)
             if not runs._is_guest:
                 await runs._look(since=0.0 if not shared else ORPHANED_S)
             runs._watch = asyncio.create_task(runs._look_again())
@@ -108,13 +102,11 @@ class DurableRuns:
 
     async def close(self) -> None:
         """Ends what is being driven here; it stays unfinished, and goes on with the next process."""
-        self._closing = True
+        self._driver.close()
         if self._watch is not None:
             self._watch.cancel()
             await asyncio.gather(self._watch, return_exceptions=True)
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._driver.end()
         await self._engine.close()
         await self.runtime.aclose()
         await self._fleet.leave()
@@ -135,7 +127,7 @@ class DurableRuns:
         given = read_input(asked)
         state, digest = self.runtime.first_state(given, session, run_id), digest_of(given, session)
         if await self._places.runs.add(state.run_id, session, save_state(state), digest):
-            await self._set_in_motion(state.run_id, 1)
+            await self._driver.set_in_motion(state.run_id, 1)
         row = await self._row(state.run_id)
         if row.asked not in (None, digest):  # None: from before digests were kept
             raise RunIdTaken(row.id)
@@ -148,13 +140,13 @@ class DurableRuns:
         """As Runs.events says. Of a run that another process drives the steps are told, not the deltas."""
         while True:
             row = await self._row(run_id)
-            if (drive := self._drives.get(run_id)) is not None:
+            if (drive := self._driver.get(run_id)) is not None:
                 await drive.moves.wait()
                 if drive.live is not None:
                     async for event in drive.live.read(after):
                         after = event["seq"]
                         yield event
-                if self._closing:
+                if self._driver.is_closing:
                     return
                 continue
             # The row was read first: what is in the table now is all of a run that is over.
@@ -186,18 +178,18 @@ class DurableRuns:
         given = {"decisions": dict(answers), "extend": dict(added)}
         ids = [resolution.approval.approval_id for resolution in resolutions]
         row = await self._places.runs.decide(row, ids, given)
-        await self._set_in_motion(run_id, row.drive)
+        await self._driver.set_in_motion(run_id, row.drive)
         return _view(row)
 
     async def go_on(self, run_id: str) -> bool:
         """Takes up a run whose process has ended in the middle of it. False: a living one drives it, and its events can
         be read. Raises NoSuchRun."""
         row = await self._row(run_id)
-        if row.is_over or run_id in self._drives:
+        if row.is_over or self._driver.get(run_id) is not None:
             return True
         executor = await self._engine.executor_of(run_id, row.drive)
         if executor is None:  # it died before it had set it in motion
-            await self._set_in_motion(run_id, row.drive)
+            await self._driver.set_in_motion(run_id, row.drive)
             return True
         if not executor and self._places.database.is_shared:  # the fleet has room for it soon
             return False
@@ -205,7 +197,7 @@ class DurableRuns:
             # Looked at again under the lock: somebody else may have taken it up meanwhile.
             if not dead or await self._engine.executor_of(run_id, row.drive) != executor:
                 return False
-            self._drives[run_id] = Drive(self.runtime, self._places, run_id, row.drive)
+            self._driver.expect(run_id, row.drive)
             await self._engine.adopt(run_id, row.drive)
         return True
 
@@ -220,10 +212,10 @@ class DurableRuns:
         if row.status == "blocked" and (row.result or {}).get("output", {}).get("kind") != "clarification":
             with contextlib.suppress(StateConflict):  # somebody has answered meanwhile
                 row = await self._places.runs.decide(row, [], {"abort": True})
-                await self._set_in_motion(run_id, row.drive)
+                await self._driver.set_in_motion(run_id, row.drive)
         elif not row.is_over:
             await self._places.runs.ask_stop(run_id, how)
-            if (drive := self._drives.get(run_id)) is not None:
+            if (drive := self._driver.get(run_id)) is not None:
                 drive.stop(how)
         return await self.view(run_id)
 
@@ -242,80 +234,13 @@ class DurableRuns:
             raise NoSuchRun(run_id)
         return row
 
-    async def _set_in_motion(self, run_id: str, number: int) -> None:
-        here = len(self._drives) < self._limit
-        if here:  # from here on a reader finds it
-            self._drives[run_id] = Drive(self.runtime, self._places, run_id, number)
-        try:
-            await self._engine.start(run_id, number, here=here)
-        except BaseException:
-            self._drives.pop(run_id, None)
-            raise
-
-    async def _execute(self, run_id: str, number: int) -> None:
-        """The body of a workflow."""
-        task = asyncio.current_task()
-        if task is None or self._closing:
-            raise asyncio.CancelledError
-        self._tasks.add(task)
-        try:
-            wait = _AGAIN_FIRST_S
-            while not await self._drive(run_id, number, task):
-                await asyncio.sleep(wait)
-                wait = min(wait * 2, _AGAIN_MOST_S)
-        finally:
-            self._tasks.discard(task)
-
-    async def _drive(self, run_id: str, number: int, task: asyncio.Task[Any]) -> bool:
-        """Drives the run to its next end. False: the database went away, and it is to be driven again.
-
-        An error must not get out to DBOS, which would count the workflow as over: the run would go on nowhere. As after
-        a crash the run takes the same path again, with its finished calls from the journal.
-        """
-        drive = self._drives.setdefault(run_id, Drive(self.runtime, self._places, run_id, number))
-        faults: list[Exception] = []
-
-        def lost(fault: Exception | None) -> None:
-            if fault is not None:
-                faults.append(fault)
-            task.cancel()
-
-        try:
-            await WorkflowJournal.begin(workflow_id(run_id, number), lost)
-            await drive()
-            return True
-        except DatabaseUnavailable:
-            _log.warning("run %s: the database is away; it is driven again when it is back", run_id)
-            return False
-        except asyncio.CancelledError:
-            if not faults or self._closing:  # somebody else executes the workflow, or the next process does
-                raise
-            task.uncancel()
-            _log.error("run %s: a call could not be recorded; the run ends as failed", run_id, exc_info=faults[0])
-        except Exception:
-            _log.exception("run %s: driving it failed; it ends as failed", run_id)
-        finally:
-            if self._drives.get(run_id) is drive:
-                del self._drives[run_id]
-            drive.moves.set()
-        return await self._fail(run_id, number)
-
-    async def _fail(self, run_id: str, number: int) -> bool:
-        """False: not even that was kept, and the run is to be driven again."""
-        try:
-            await fail(self._places, run_id, number)
-        except Exception:
-            _log.exception("run %s: its failure could not be kept", run_id)
-            return False
-        return True
-
     async def _look_again(self) -> None:
         while True:
             await asyncio.sleep(LOOK_S)
             try:
                 await self._fleet.rejoin()
-                for run_id, how in (await self._places.runs.stops(list(self._drives))).items():
-                    if (drive := self._drives.get(run_id)) is not None:
+                for run_id, how in (await self._places.runs.stops(self._driver.run_ids())).items():
+                    if (drive := self._driver.get(run_id)) is not None:
                         drive.stop(how)
                 if not self._is_guest:
                     await self._look(ORPHANED_S)
@@ -325,13 +250,13 @@ class DurableRuns:
     async def _look(self, since: float) -> None:
         """Takes over from the dead, and starts what was asked for by a process that died before it had started it."""
         await self._fleet.bury(self._engine.take_over)
-        queued = [drive for drive in await self._places.runs.queued(since) if drive[0] not in self._drives]
+        queued = [drive for drive in await self._places.runs.queued(since) if self._driver.get(drive[0]) is None]
         if not queued:
             return
         started = await self._engine.started(queued)
         for run_id, number in queued:
             if (run_id, number) not in started:
-                await self._set_in_motion(run_id, number)
+                await self._driver.set_in_motion(run_id, number)
 
 
 def _goes_on(row: RunRow) -> bool:
