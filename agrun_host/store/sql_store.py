@@ -98,18 +98,12 @@ class SqlStore:
     async def save_session(self, session_id: str, history: list[Any]) -> None:
         """As Store says. Raises StateConflict where somebody else has written since."""
         tables.check_id(session_id)
-        sessions, seen = tables.sessions, self._sessions.get(session_id)
-        written = json.dumps(history)
+        seen, written = self._sessions.get(session_id), {"history": json.dumps(history)}
         async with self._database.transaction() as connection:
-            if seen is None:
-                new = self._database.insert(sessions).values(id=session_id, history=written, revision=1)
-                done = await connection.execute(new.on_conflict_do_nothing(index_elements=["id"]))
-            else:
-                same = sa.update(sessions).where(sessions.c.id == session_id, sessions.c.revision == seen.revision)
-                done = await connection.execute(same.values(history=written, revision=seen.revision + 1))
-            if not done.rowcount:
+            revision = await self._put(connection, tables.sessions.c.id, session_id, written, seen)
+            if revision is None:
                 raise _moved_on("session", session_id)
-        self._sessions[session_id] = _Seen(1 if seen is None else seen.revision + 1)
+        self._sessions[session_id] = _Seen(revision)
 
     async def load_session(self, session_id: str) -> list[Any] | None:
         if not tables.is_id(session_id):
@@ -140,21 +134,35 @@ class SqlStore:
 
     async def _save(self, connection: AsyncConnection, run_id: str, state: Mapping[str, Any]) -> _Seen:
         tables.check_id(run_id)
-        states, seen = tables.states, self._runs.get(run_id)
-        written = json.dumps(state)
-        if seen is None:
-            new = self._database.insert(states).values(run_id=run_id, state=written, revision=1)
-            done = await connection.execute(new.on_conflict_do_nothing(index_elements=["run_id"]))
-        else:
-            same = sa.update(states).where(states.c.run_id == run_id, states.c.revision == seen.revision)
-            done = await connection.execute(same.values(state=written, revision=seen.revision + 1))
-        if not done.rowcount:
+        seen, written = self._runs.get(run_id), {"state": json.dumps(state)}
+        revision = await self._put(connection, tables.states.c.run_id, run_id, written, seen)
+        if revision is None:
             raise _moved_on("run", run_id)
         gone = sa.delete(tables.entries).where(tables.entries.c.run_id == run_id)
         removed = (await connection.execute(gone)).rowcount
         if removed != (0 if seen is None else seen.entries):  # somebody has added what this state does not have
             raise _moved_on("run", run_id)
-        return _Seen(1 if seen is None else seen.revision + 1)
+        return _Seen(revision)
+
+    async def _put(
+        self,
+        connection: AsyncConnection,
+        key: sa.Column[str],
+        name: str,
+        written: Mapping[str, str],
+        seen: _Seen | None,
+    ) -> int | None:
+        """Compare-and-set of the row of this name: its new revision; None where somebody else has written it."""
+        table = key.table
+        if seen is None:
+            new = self._database.insert(table).values({key.name: name, **written, "revision": 1})
+            done = await connection.execute(new.on_conflict_do_nothing(index_elements=[key.name]))
+        else:
+            same = sa.update(table).where(key == name, table.c.revision == seen.revision)
+            done = await connection.execute(same.values(**written, revision=seen.revision + 1))
+        if not done.rowcount:
+            return None
+        return 1 if seen is None else seen.revision + 1
 
 
 def _moved_on(what: str, name: str) -> StateConflict:

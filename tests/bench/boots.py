@@ -8,7 +8,7 @@ a bare `loadPyodide()` of the same files. The sides take turns.
 from __future__ import annotations
 
 from tests.bench import peers
-from tests.bench.figures import Finding, Series, against_peers
+from tests.bench.figures import Finding, Series, against_each, against_peers
 from tests.bench.session import Session
 
 ROUNDS = 5
@@ -22,18 +22,7 @@ WARM_PEERS: dict[str, tuple[str, float, str]] = {
 def warm(session: Session) -> list[Finding]:
     peers.ensure_pyodide()
     taken = [session.subject("boot_page", "warm") for _ in range(session.rounds(ROUNDS))]
-    return [
-        against_peers(
-            "M3",
-            f"warm start against {peer}",
-            "ms",
-            ours=Series.of(one["warm_ms"] for one in taken),
-            peers={peer: Series.of(one[figure] for one in taken)},
-            reach=reach,
-            reach_text=text,
-        )
-        for peer, (figure, reach, text) in WARM_PEERS.items()
-    ]
+    return against_each("M3", "warm start against {peer}", taken, "warm_ms", WARM_PEERS)
 
 
 def first(session: Session) -> list[Finding]:

@@ -5,7 +5,7 @@ Must not know: how anything was measured, or how it is shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
@@ -118,3 +118,28 @@ def against_peers(
     if best is None:
         raise ValueError(f"{measure}: a ratio needs a peer")
     return Finding(measure, what, unit, ours, peers, ours / peers[best], reach, reach_text)
+
+
+def against_each(
+    measure: str,
+    what: str,
+    rounds: Sequence[Mapping[str, float]],
+    own: str,
+    peers: Mapping[str, tuple[str, float, str]],
+) -> list[Finding]:
+    """A finding in milliseconds for each peer, with a reach of its own: name -> (figure, reach, its words).
+
+    `what` has a place for the peer's name, `{peer}`; `own` is the figure of ours in every round.
+    """
+    return [
+        against_peers(
+            measure,
+            what.format(peer=peer),
+            "ms",
+            ours=Series.of(one[own] for one in rounds),
+            peers={peer: Series.of(one[figure] for one in rounds)},
+            reach=reach,
+            reach_text=text,
+        )
+        for peer, (figure, reach, text) in peers.items()
+    ]

@@ -7,7 +7,7 @@ Pyodide of the same files, in the same Chromium; ours on CPython in a process be
 from __future__ import annotations
 
 from tests.bench import peers
-from tests.bench.figures import Finding, Series, against_peers
+from tests.bench.figures import Finding, against_each
 from tests.bench.session import Session
 
 ROUNDS = 3
@@ -22,15 +22,4 @@ PEERS: dict[str, tuple[str, float, str]] = {
 def cost(session: Session) -> list[Finding]:
     peers.ensure_pyodide()
     taken = [session.subject("cycle_in_browser", CYCLES) for _ in range(session.rounds(ROUNDS))]
-    return [
-        against_peers(
-            "M5",
-            f"cycle in the browser against {peer}, N = {CYCLES}",
-            "ms",
-            ours=Series.of(one["ours_ms"] for one in taken),
-            peers={peer: Series.of(one[figure] for one in taken)},
-            reach=reach,
-            reach_text=text,
-        )
-        for peer, (figure, reach, text) in PEERS.items()
-    ]
+    return against_each("M5", f"cycle in the browser against {{peer}}, N = {CYCLES}", taken, "ours_ms", PEERS)

@@ -18,10 +18,11 @@ async def cell(worker: Worker, code: str) -> Any:
     return await worker.evaluate("async (code) => JSON.parse(await pyodide.runPythonAsync(code))", PRELUDE + code)
 
 
-async def test_many_callbacks_take_few_tasks_of_the_browser(worker: Worker) -> None:
-    asked = await cell(
+async def tasks_asked_for(worker: Worker, step: str) -> int:
+    """How many tasks the browser is asked for while this Python is done a thousand times."""
+    return await cell(
         worker,
-        """
+        f"""
 plain, asked = event_loop.scheduleCallback, []
 def counted(callback, delay):
     asked.append(delay)
@@ -29,12 +30,16 @@ def counted(callback, delay):
 event_loop.scheduleCallback = counted
 try:
     for _ in range(1_000):
-        await asyncio.sleep(0)
+        {step}
 finally:
     event_loop.scheduleCallback = plain
 json.dumps(len(asked))
 """,
     )
+
+
+async def test_many_callbacks_take_few_tasks_of_the_browser(worker: Worker) -> None:
+    asked = await tasks_asked_for(worker, "await asyncio.sleep(0)")
     assert 0 < asked < 500
 
 
@@ -102,22 +107,7 @@ json.dumps(loop.time() - begun)
 
 async def test_a_cancelled_timer_holds_nothing_in_the_browser(worker: Worker) -> None:
     """Each call has a time limit, seldom reached: a thousand of them ask the browser once."""
-    asked = await cell(
-        worker,
-        """
-plain, asked = event_loop.scheduleCallback, []
-def counted(callback, delay):
-    asked.append(delay)
-    plain(callback, delay)
-event_loop.scheduleCallback = counted
-try:
-    for _ in range(1_000):
-        loop.call_later(600, print).cancel()
-finally:
-    event_loop.scheduleCallback = plain
-json.dumps(len(asked))
-""",
-    )
+    asked = await tasks_asked_for(worker, "loop.call_later(600, print).cancel()")
     assert asked <= 1
 
 
