@@ -1,5 +1,7 @@
 /** Where a browser keeps its snapshots: one entry of Cache Storage for each bundle, and none of a bundle that is gone. */
 
+import { replaceEntries } from "./kept_entries.js";
+
 /** @typedef {import("./assets.js").Manifest} Manifest */
 
 const CACHE = "agrun-snapshots";
@@ -12,7 +14,7 @@ export class SnapshotStore {
 
   /** @param {string} base where the bundle lies @param {string} key */
   constructor(base, key) {
-    this.#folder = new URL("agrun-snapshot/", base).href; // a name only: nothing is ever fetched from there
+    this.#folder = new URL("agrun-snapshot/", base).href;
     this.#url = new URL(key, this.#folder).href;
   }
 
@@ -46,10 +48,7 @@ export class SnapshotStore {
 
   /** Keep it, in the place of those of older builds. @param {Uint8Array<ArrayBuffer>} bytes */
   async write(bytes) {
-    const cache = await caches.open(CACHE);
-    const old = (await cache.keys()).filter(({ url }) => url.startsWith(this.#folder) && url !== this.#url);
-    await Promise.all(old.map((request) => cache.delete(request)));
-    await cache.put(this.#url, new Response(bytes));
+    await replaceEntries(CACHE, this.#folder, { [this.#url]: bytes });
   }
 
   /** A storage that refuses this keeps nothing that could be read either. */

@@ -3,6 +3,8 @@
  * the hash of their content, so nothing of another build is ever taken, and checked by it like every file.
  */
 
+import { replaceEntries } from "./kept_entries.js";
+
 /** @typedef {import("./assets.js").Manifest} Manifest */
 
 const CACHE = "agrun-unpacked";
@@ -13,7 +15,7 @@ export class UnpackedStore {
 
   /** @param {string} base where the bundle lies @param {Manifest} manifest */
   constructor(base, manifest) {
-    this.#folder = new URL("agrun-unpacked/", base).href; // a name only: nothing is ever fetched from there
+    this.#folder = new URL("agrun-unpacked/", base).href;
     this.#manifest = manifest;
   }
 
@@ -25,11 +27,8 @@ export class UnpackedStore {
 
   /** Keep these, in the place of those of older builds. @param {Record<string, Uint8Array<ArrayBuffer>>} files */
   async write(files) {
-    const cache = await caches.open(CACHE);
-    const urls = Object.keys(files).map((name) => this.#url(name));
-    const old = (await cache.keys()).filter(({ url }) => url.startsWith(this.#folder) && !urls.includes(url));
-    await Promise.all(old.map((request) => cache.delete(request)));
-    await Promise.all(Object.entries(files).map(([name, bytes]) => cache.put(this.#url(name), new Response(bytes))));
+    const named = Object.entries(files).map(([name, bytes]) => [this.#url(name), bytes]);
+    await replaceEntries(CACHE, this.#folder, Object.fromEntries(named));
   }
 
   /** @param {string} name */
